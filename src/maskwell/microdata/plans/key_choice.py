@@ -16,7 +16,7 @@ from maskwell.core.labels import sorted_levels, texts
 from maskwell.core.phrases import magnitude
 from maskwell.core.verdicts import at_least, at_most, below
 from maskwell.engines.cell_counts import MOST_LISTED
-from maskwell.microdata.plans.column_guesses import FEW, TOPICS, Guess, number_of
+from maskwell.microdata.plans.column_guesses import FEW, TOPICS, Guess, has_words, number_of
 from maskwell.microdata.records.recoding import Recode
 
 MOST_KEYS, FEWEST_KEYS = 8, 3
@@ -217,7 +217,8 @@ def forms_of(guess: Guess, table: CellTable) -> Iterator[Form]:
 def coarser_forms(guess: Guess, table: CellTable) -> Iterator[Form]:
     """Coarser forms of a column: classes of numbers, or its frequent labels and one for the others."""
     numbers = numbers_by_count(table)
-    if not numbers or (guess.labels <= FEW and guess.topic != "age"):  # a few numbers may be codes without an order
+    ordered = guess.topic == "age" or guess.labels > FEW or has_words(guess.name, "amount")
+    if not numbers or not ordered:  # a few numbers may be codes without an order
         yield from _grouped(table)
         return
     seen: list[tuple[Fraction, ...]] = []

@@ -18,7 +18,16 @@ from maskwell.core.phrases import Printed, in_toml, magnitude, one_line, shorten
 from maskwell.core.verdicts import at_most
 from maskwell.engines.cell_counts import MOST_LISTED
 from maskwell.errors import ParameterError, PlanError
-from maskwell.microdata.plans.column_guesses import FEW, MANY, TOPICS, Guess, guess_column, names_a_body, parts_of
+from maskwell.microdata.plans.column_guesses import (
+    FEW,
+    MANY,
+    TOPICS,
+    Guess,
+    guess_column,
+    has_words,
+    names_a_body,
+    parts_of,
+)
 from maskwell.microdata.plans.key_choice import (
     Choice,
     Form,
@@ -252,7 +261,8 @@ class _Draft:
     def _recode_reason(self, name: str, form: Form) -> str:
         if form.recode is not None and form.recode.step is not None:
             return f"{_short(name)}: {form.words}"
-        codes = not self.named and self.of[name].topic not in ("age", None) and bool(form.recode and form.recode.cuts)
+        ordered = self.of[name].topic in ("age", None) or has_words(name, "amount")
+        codes = bool(form.recode and form.recode.cuts) and not ordered
         together = "; do neighbouring codes belong together?" if codes else "?"
         return f"{_short(name)} {form.words}{together} Finer forms make more records unique."
 

@@ -17,7 +17,7 @@ from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata import Protection, ReleasePlan, assess_file, starting_plan, true_file
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.plans.column_guesses import guess_column
-from maskwell.microdata.plans.key_choice import candidates_of, choose_keys
+from maskwell.microdata.plans.key_choice import candidates_of, choose_keys, coarser_forms
 from maskwell.microdata.plans.plan_drafts import Findings
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.risk.intruders import INTRUDERS
@@ -372,6 +372,14 @@ def test_fine_keys_are_proposed_in_coarser_forms(tmp_path: Path) -> None:
     release = assess_file(path, plan)
     check_kept(release)
     assert not [one for one in release.side_channels if one.refused]
+
+
+def test_classes_are_of_amounts_and_not_of_a_few_codes() -> None:
+    labels = {str(label): 100 // (label + 1) for label in range(12)}
+    sizes, codes = (CellTable.of([name], {(x,): n for x, n in labels.items()}) for name in ("hh_size", "relate"))
+    forms = [[*coarser_forms(guess_column(table), table)] for table in (sizes, codes)]
+    assert all(form.recode.cuts for form in forms[0]) and not any(form.recode.cuts for form in forms[1])
+    assert [form.recode.other for form in forms[1]] == ["other"] * len(forms[1]) != []
 
 
 def test_whatever_is_dropped_has_a_form_to_uncomment_that_works(tmp_path: Path) -> None:
