@@ -91,6 +91,9 @@ def test_the_plan_that_init_writes_works_as_it_is(csv: Path) -> None:
     assert "[[protect]]" in run("release", "--init", csv).out
     refused("release", csv, "--init", "-o", "first.toml", saying="exists")
     run("release", csv, "--init", "-o", "first.toml", "--force")
+    assert "\nk = 2  # match = 1/2: no record" in run("release", csv, "--init", "--k", "2").out
+    refused("release", csv, "--init", "--k", "5", "--match", "0.2", saying="--match cannot be combined with --k")
+    refused("release", csv, "--plan", "first.toml", "--k", "5", saying="--k is for --init")
 
 
 def test_labels_of_a_spss_file_are_kept() -> None:

@@ -128,6 +128,10 @@ def test_pictures_and_records_and_bad_input_by_name(released: Path) -> None:
     refused("risk", "people.csv", "--keys", " , ", saying="names no column")
     refused("risk", "people.csv", "--keys", "town,town", saying="named twice")
     refused("risk", "people.csv", "--keys", "town", "--match", "2", saying="--match 2")
+    same = [run("risk", "people.csv", "--keys", "town", *limit).out for limit in (("--match", "0.5"), ("--k", "2"))]
+    assert same[0] == same[1]
+    refused("risk", "people.csv", "--keys", "town", "--match", "0.5", "--k", "2", saying="--match cannot be combined")
+    refused("risk", "people.csv", "--keys", "town", "--k", "1", saying="must be a whole number of 2 or more")
     refused("risk", "people.csv", "--keys", "town", "--level", "1", saying="level")
     refused("risk", "people.csv", "--keys", "town", "--plot", "p.svg", saying="before and after")
     refused("risk", "people.csv", "--keys", "town", "--receipt", "out/public/receipt.json", saying="public receipt")

@@ -184,6 +184,7 @@ randomize baskets.csv --design bought=bits.json -o new.parquet
 release people.csv --init
 release people.csv --init -o new.toml --force
 release people.csv --init --match 0.2
+release people.csv --init --k 5
 release people.csv --init --keys sex
 release people.csv --plan plan.toml --dry-run
 release people.csv --plan plan.toml -o new

@@ -20,7 +20,7 @@ KEPT = (
     "With it a record is reported as before while its true value and the matrix stay the same. A report that changed "
     "shows that the true value changed."
 )
-HOUSEHOLDS = "A column may name households or other units: the line # unit in the plan says which, and why."
+HOUSEHOLDS = "One column may identify households or other units: see the comment above the line unit in the plan."
 
 
 class Asked(opt.OfRows):
@@ -31,6 +31,7 @@ class Asked(opt.OfRows):
     output: str | None = opt.option("-o", "--output", type=opt.FilePath(), metavar="DIR")
     init: bool = opt.option(is_flag=True)
     match: str | None = opt.option(metavar="M")
+    k: int | None = opt.option("--k", type=int, metavar="K")
     keys: str | None = opt.option(metavar="A,B,...")
     dry_run: bool = opt.option(is_flag=True)
     record_risks: bool = opt.option(is_flag=True)
@@ -50,7 +51,20 @@ class Asked(opt.OfRows):
 
 
 NOT_WITH_NEW_KEY = (
-    *("file", "plan_file", "output", "init", "match", "keys", "dry_run", "record_risks", "key", "matrices", "ledger"),
+    *(
+        "file",
+        "plan_file",
+        "output",
+        "init",
+        "match",
+        "k",
+        "keys",
+        "dry_run",
+        "record_risks",
+        "key",
+        "matrices",
+        "ledger",
+    ),
     "plot",
 )
 
@@ -83,7 +97,9 @@ def release(asked: Asked) -> None:
         _start(asked.file, asked)
         return
     if asked.match is not None:
-        raise ParameterError("match-is-for-init-a-plan", match=asked.match)
+        raise ParameterError("match-is-for-init-a-plan", name="match", match=asked.match)
+    if asked.k is not None:
+        raise ParameterError("match-is-for-init-a-plan", name="k", match=asked.k)
     if asked.keys is not None:
         raise ParameterError("keys-is-for-init-a-plan")
     if asked.plan_file is None:
@@ -101,15 +117,15 @@ def release(asked: Asked) -> None:
 
 def _start(file: str, asked: Asked) -> None:
     from maskwell.core.atomic import atomic_file, check_output
-    from maskwell.microdata.plans.plan_drafts import MATCH
     from maskwell.verbs.release import first_plan
 
     output = None if asked.output == "-" else asked.output  # where the plan goes anyway
     if output is not None:
         check_output(output, force=asked.force, inputs=[file])
-    match, plan = MATCH if asked.match is None else asked.match, output or "plan.toml"
     with Progress() as progress:
-        text = first_plan(file, keys=asked.keys, plan=plan, match=match, progress=progress)
+        text = first_plan(
+            file, keys=asked.keys, plan=output or "plan.toml", match=asked.match, k=asked.k, progress=progress
+        )
     text = "".join(f"{with_form(line)}\n" for line in text.splitlines())
     if output is not None:
         with atomic_file(output, force=asked.force, inputs=[file], like=file) as written:
@@ -121,7 +137,7 @@ def _start(file: str, asked: Asked) -> None:
     else:
         print_lines(
             [
-                f"A plan to start from is in {output}. Read it: what was guessed is said there.",
+                f"Wrote a starter plan to {output}. Every guess is marked in a comment.",
                 *([HOUSEHOLDS] if "\n# unit = " in text else []),
                 f"Next: maskwell release {shlex.quote(file)} --plan {shlex.quote(output)} --dry-run",
             ]

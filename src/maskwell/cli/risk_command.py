@@ -32,6 +32,7 @@ class Asked:
     receipt: str | None = opt.option(type=opt.FilePath(), metavar="R")
     designs: tuple[str, ...] = opt.option("--design", metavar="COL=D", multiple=True)
     measured: dict[str, Any] = opt.packed(MEASURED)
+    k: int | None = opt.option("--k", type=int, metavar="K")
     contributions: bool = opt.option(is_flag=True)
     records: str | None = opt.option(type=opt.FilePath(), metavar="OUT")
     plot: str | None = opt.shared(opt.plot_option("the risk of records before and after a release"))
@@ -49,12 +50,15 @@ def risk(asked: Asked) -> int:
     it says what an intruder infers from randomized reports; without, values are taken as true.
     """
     from maskwell.core.atomic import check_output
+    from maskwell.microdata.plans.plan_drafts import limit_of
     from maskwell.reports.report import Report
     from maskwell.verbs.risk import risk as risk_of
 
     opt.check_standard_output(as_json=asked.as_json, records=asked.records)
     assignments, paths = opt.read_assignments(asked.designs) if asked.designs else (None, {})
     given: dict[str, Any] = {"released": asked.released, "receipt": asked.receipt, **asked.measured}
+    if asked.k is not None:
+        given["match"] = limit_of(given["match"], asked.k)
     inputs = [path for path in (asked.file, asked.released, asked.receipt, *paths.values()) if path is not None]
     opt.check_plot(asked.plot, force=asked.force, inputs=inputs)
     if asked.plot is not None and asked.receipt is None:

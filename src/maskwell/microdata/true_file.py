@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from maskwell.core.cells import CellTable
+from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.verdicts import below as is_below
 from maskwell.engines.cell_counts import Follower, count_tables
 from maskwell.engines.row_sources import Progress, ending_of
 from maskwell.engines.rows import WRITTEN_AS, Rows
-from maskwell.errors import ParameterError, PlanError
+from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed
@@ -261,6 +264,7 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     names = records.schema.names
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
+    _check_missing_keys(plan, tables)
     sizes = _sizes(records, plan, tables)
     fits = column_fits(records, plan, tables, beside.columns)
     facts = beside.facts()
@@ -322,6 +326,33 @@ def _joint_members(
     if joint_columns(plan) == risk_columns(plan) or plan.unit is None:
         return members
     return read_units(records, plan.unit, table, declared=plan.missing != "category")
+
+
+def _check_missing_keys(plan: ReleasePlan, tables: Tables) -> None:
+    """Raise, before anything is computed, where records that stay as they are for a missing key break the limit."""
+    moving = [{*one.variables} for one in plan.protections if {*one.moved} & {*plan.keys}]
+    if plan.match is None or plan.missing == "category" or not moving:
+        return
+    table = tables[risk_columns(plan)].project(plan.keys)
+    lacking = {key: (table.codes[:, i] == _missing_code(table.levels[i])) for i, key in enumerate(plan.keys)}
+    stays = [np.any([lacking[key] for key in plan.keys if key in variables], axis=0) for variables in moving]
+    least = -(-plan.match.denominator // plan.match.numerator)
+    small = np.logical_and.reduce([table.counts < least, *stays])
+    if small.any():
+        named = [key for key in plan.keys if (small & lacking[key]).any()]
+        raise InfeasibleError(
+            "records-with-a-missing-key",
+            above=int(table.counts[small].sum()),
+            rows=table.n,
+            named=listed([shorten(name, 24) for name in named], len(named), 40),
+            least=least,
+            match=to_decimal(plan.match),
+        )
+
+
+def _missing_code(levels: Sequence[Hashable]) -> int:
+    """The code of the missing value in a table, which no cell has where none is missing."""
+    return len(levels) - 1 if levels and levels[-1] is None else -1
 
 
 def _sizes(records: Rows, plan: ReleasePlan, tables: Tables) -> UnitSizes:

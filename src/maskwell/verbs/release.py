@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar, overload
@@ -16,12 +17,12 @@ from maskwell.core.arguments import Flag, check_kind, check_path
 from maskwell.core.atomic import scratch_file
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
-from maskwell.core.exact import Number, check_probability
+from maskwell.core.exact import Number
 from maskwell.core.extras import missing_extra
 from maskwell.core.keyed import KeyedRandom
 from maskwell.core.randomness import RandomSource
 from maskwell.core.verdicts import at_most
-from maskwell.engines.cell_counts import count_columns
+from maskwell.engines.cell_counts import count_columns, count_tables
 from maskwell.engines.row_sources import Progress, RowPass, open_sink, steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, ParameterError
@@ -32,13 +33,30 @@ from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.folder.release_folder import check_new_folder
 from maskwell.microdata.folder.releases_together import check_key, earlier_stages
 from maskwell.microdata.kept_bounds import check_kept
-from maskwell.microdata.plans.plan_drafts import INVERSE_FREQUENCY, MATCH, MIXING, starting_plan
+from maskwell.microdata.plans.key_choice import Choice, Form, candidates_of, choose_keys, counted_together
+from maskwell.microdata.plans.plan_drafts import (
+    INVERSE_FREQUENCY,
+    MIXING,
+    Findings,
+    forms_to_publish,
+    guess_columns,
+    limit_of,
+    starting_plan,
+)
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.microdata.publication import ReleasedTable, release_into, release_table, with_earlier
+from maskwell.microdata.records.value_counts import ColumnFacts
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
-from maskwell.microdata.side_channels import dependence_counter, following_columns, side_channels, unit_guess
+from maskwell.microdata.side_channels import (
+    FEWEST_RECORDS,
+    SideChannel,
+    dependence_counter,
+    following_columns,
+    side_channels,
+    unit_guess,
+)
 from maskwell.microdata.stages.stage_building import build_stages
 from maskwell.microdata.true_file import TrueFile, column_fits, count_records, prepared, tables_of
 from maskwell.reports.pages.release_page import release_page
@@ -51,6 +69,7 @@ from maskwell.verbs.inputs import Names, check_progress, names_of
 LIBRARIES = ("jinja2", "matplotlib")
 # Combinations up to which a first plan compares methods; beyond, that takes longer than all the rest
 MOST_COMPARED = 3_000
+MOST_FORMS = 3  # coarser forms of a column that are tried, each in one pass
 
 
 @overload
@@ -267,81 +286,136 @@ def dry_run(
 
 
 def first_plan(
-    data: Any, *, keys: Names = None, plan: str = "plan.toml", match: Number = MATCH, progress: Progress | None = None
+    data: Any,
+    *,
+    keys: Names = None,
+    plan: str = "plan.toml",
+    match: Number | None = None,
+    k: int | None = None,
+    progress: Progress | None = None,
 ) -> str:
     """The text of a plan for a file or a table that works as it is: columns that would undo it are not published.
 
-    ``match`` is the largest chance of a correct match. Of the methods that reach it that is taken which changes the
-    fewest records. ``keys`` are what an intruder may know, guessed where none is named. ``plan`` is what the file of
-    the plan will be called: write the text there, read and change it.
+    ``match`` is the largest probability of a correct match (1/2 by default), or ``k`` the number of which it is 1/k.
+    Of the methods that reach it that is taken which changes the fewest records. ``keys`` are what an intruder may
+    know, guessed where none is named. ``plan`` is what the file of the plan will be called: write the text there, read
+    and change it.
 
     >>> people = {"sex": ["f", "m"] * 30, "region": ["north"] * 41 + ["south"] * 19}
     >>> print(first_plan(people, match="0.2").split("match = ")[1][:3])
     0.2
     """
-    check_probability(match, "match", open_=True)
+    limit_of(match, k)  # refused before any work
     check_kind(str, plan=plan)
     check_progress(progress)
-    path, named = Rows.of(data), names_of(keys, "keys")
+    rows, named = Rows.of(data), names_of(keys, "keys")
     here, rest = steps(progress, 2)  # how many passes follow is not known: each takes half of what is left
-    tables = count_columns(path, progress=here)
-    names = [table.columns[0] for table in tables]
-    known = {*names}
-    others = [name for name in path.schema.names if name not in known]
-    telling: dict[str, str] = {}
-    unique: list[str] = []
-    unit: tuple[str, str] | None = None
-    drop: tuple[str, ...] | None = ()  # what names suggest is measured, too
-    method, intruder = MIXING, ANY_LOOK.name
-    while True:
-        text = starting_plan(
-            tables,
-            path=str(path),
-            plan=plan,
-            telling=telling,
-            unique=unique,
-            others=others,
-            unit=unit,
-            keys=named,
-            match=match,
-            method=method,
-            intruder=intruder,
-        )
-        asked = read_plan(text)
-        looked_at = asked if drop is None else replace(asked, drop=drop, id=None)
-        beside = dependence_counter(looked_at, names)
+    tables = count_columns(rows, progress=here)
+    known = {table.columns[0] for table in tables}
+    findings = Findings(others=tuple(name for name in rows.schema.names if name not in known))
+    asked: dict[str, Any] = {"path": str(rows), "plan": plan, "match": match, "k": k, "keys": named}
+    if not named:
         here, rest = steps(rest, 2)
-        counted = count_records(path, asked, tables_of(asked), here, beside)
-        facts = beside.facts()
-        channels = side_channels(asked, facts)
-        following = following_columns(asked, channels)
-        refused = [one for one in channels if one.refused or one.column in following]
-        if not refused and drop is None:
-            better = _method_and_intruder(path, asked, counted, beside.columns)
-            if better == (method, intruder):
-                return text
-            method, intruder = better
-            continue
-        unit = unit_guess(facts) if drop is not None else unit
-        unique += [
-            one.column for one in facts if one.share_below(2) == 1 and (one.rows == tables[0].n or not one.exact)
-        ]
-        for one in refused:
-            telling[one.column] = f"{telling[one.column]}; {one.words}" if one.column in telling else one.words
-        drop = None
+        asked["choice"] = _keys_of(rows, tables, here)
+    draft = starting_plan(tables, findings=findings, **asked)
+    here, rest = steps(rest, 2)
+    looked = replace(read_plan(draft), drop=(), id=None)  # what names suggest is measured, too
+    look = _Look.of(rows, looked, tables, here)
+    findings = _measured(tables, look, findings)
+    while (asks := read_plan(starting_plan(tables, findings=findings, **asked))) != looked:
+        here, rest = steps(rest, 2)
+        look, looked = _Look.of(rows, asks, tables, here), asks
+        findings = replace(findings, revealing=_with_words(findings.revealing, look.refused))
+    method, intruder = _method_and_intruder(look)
+    if findings.revealing:
+        findings = _coarser(rows, tables, look.plan, findings, rest)
+    return starting_plan(tables, findings=findings, **asked, method=method, intruder=intruder)
 
 
-def _method_and_intruder(
-    records: Rows, plan: ReleasePlan, tables: Mapping[tuple[str, ...], CellTable], unchanged: Sequence[str]
-) -> tuple[str, str]:
-    """The method of a first plan, and the strongest intruder for whom it keeps the limit."""
-    if plan.against.weighs_columns:
-        return MIXING, plan.intruder
+def _keys_of(rows: Rows, tables: Sequence[CellTable], progress: Progress | None) -> Choice:
+    """The keys of a first plan, from the records that each combination of likely columns has."""
+    candidates, n = candidates_of(tables, guess_columns(tables)), tables[0].n if tables else 0
+    together = counted_together(candidates, n)
+    joint = count_tables(rows, [together], declared=False, progress=progress)[0] if together else None
+    return choose_keys(candidates, joint, n)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What a plan meets in a file: its records, its counts, and what its unchanged columns reveal."""
+
+    records: Rows
+    plan: ReleasePlan
+    tables: Mapping[tuple[str, ...], CellTable]
+    facts: Sequence[ColumnFacts]
+    columns: Sequence[str]  # that stay as they are
+
+    @classmethod
+    def of(cls, rows: Rows, plan: ReleasePlan, known: Sequence[CellTable], progress: Progress | None) -> _Look:
+        """From one pass over the records, as the plan recodes them; ``known`` has a table of each column."""
+        records, plan = prepared(rows, plan)
+        judged = known if known and known[0].n >= FEWEST_RECORDS else ()  # columns of fewer records are not judged
+        beside = dependence_counter(plan, [table.columns[0] for table in judged])
+        tables = count_records(records, plan, tables_of(plan), progress, beside)
+        return cls(records, plan, tables, beside.facts(), beside.columns)
+
+    @cached_property
+    def refused(self) -> list[SideChannel]:
+        """What the release would be refused for."""
+        channels = side_channels(self.plan, self.facts)
+        following = following_columns(self.plan, channels)
+        return [one for one in channels if one.refused or one.column in following]
+
+
+def _measured(tables: Sequence[CellTable], look: _Look, findings: Findings) -> Findings:
+    """What a first look shows of columns that identify records, reveal keys, or name households."""
+    whole = [one for one in look.facts if one.rows == tables[0].n or not one.exact]
+    return replace(
+        findings,
+        revealing=_with_words({}, look.refused),
+        unique=tuple(one.column for one in whole if one.share_below(2) == 1),
+        unit=unit_guess(look.facts),
+    )
+
+
+def _with_words(known: Mapping[str, str], found: Sequence[SideChannel]) -> dict[str, str]:
+    words = dict(known)
+    for one in found:
+        words[one.column] = f"{words[one.column]}; {one.words}" if one.column in words else one.words
+    return words
+
+
+def _coarser(
+    rows: Rows, tables: Sequence[CellTable], plan: ReleasePlan, findings: Findings, progress: Progress | None
+) -> Findings:
+    """For each column that reveals too much, the first of its coarser forms that does not, if one does not."""
+    guesses = guess_columns(tables, findings.unique)
+    left = {
+        guess.name: [*islice(forms_to_publish(guess, table), MOST_FORMS)]
+        for table, guess in zip(tables, guesses, strict=True)
+        if guess.name in findings.revealing and guess.name in plan.drop
+    }
+    found: dict[str, Form | None] = {}
+    while any(left.values()):
+        tried = {name: forms.pop(0) for name, forms in left.items() if forms}
+        recodes = {name: form.recode for name, form in tried.items() if form.recode is not None}
+        drop = tuple(name for name in plan.drop if name not in recodes)
+        here, progress = steps(progress, 2)
+        look = _Look.of(rows, replace(plan, drop=drop, recodes={**plan.recodes, **recodes}), tables, here)
+        refused = {one.column for one in look.refused}
+        found |= {name: form for name, form in tried.items() if name not in refused}
+        left = {name: forms for name, forms in left.items() if name not in found}
+    return replace(findings, coarser={name: found.get(name) for name in findings.revealing})
+
+
+def _method_and_intruder(look: _Look) -> tuple[str, str]:
+    """The method of a first plan, and the strongest intruder against whom it keeps the limit."""
+    plan, tables = look.plan, look.tables
     method = _method_of_fewest_changes(plan, tables)
     if method != MIXING:
         return method, ANY_LOOK.name
     stronger = replace(plan, intruder=ALL_COLUMNS.name)
-    fits = column_fits(records, stronger, tables, unchanged)
+    fits = column_fits(look.records, stronger, tables, look.columns)
     joined = assess_counts(TrueFile(tables=tables, fits=fits), stronger).joined
     kept = joined is not None and plan.match is not None and at_most(joined.right_surest, plan.match)
     return method, (ALL_COLUMNS if kept else ANY_LOOK).name

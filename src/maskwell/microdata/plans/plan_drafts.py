@@ -2,112 +2,93 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from shlex import quote
 from textwrap import wrap
-
-import numpy as np
+from typing import Any
 
 from maskwell.core.arguments import check_option, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import Number, check_probability, to_decimal
-from maskwell.core.phrases import magnitude, one_line, shorten
+from maskwell.core.percentages import tenths
+from maskwell.core.phrases import Printed, in_toml, magnitude, one_line, shorten
 from maskwell.core.verdicts import at_most
 from maskwell.engines.cell_counts import MOST_LISTED
-from maskwell.errors import PlanError
+from maskwell.errors import ParameterError, PlanError
+from maskwell.microdata.plans.column_guesses import (
+    FEW,
+    MANY,
+    TOPICS,
+    Guess,
+    guess_column,
+    has_words,
+    names_a_body,
+    parts_of,
+)
+from maskwell.microdata.plans.key_choice import (
+    Choice,
+    Form,
+    candidates_of,
+    choose_keys,
+    coarser_forms,
+    named_keys,
+    numbers_by_count,
+)
 from maskwell.microdata.plans.plan_entries import write_entry, write_key
+from maskwell.microdata.plans.recodes import recode_contents
+from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.intruders import ANY_LOOK, intruder_named
 
-FEW = 30  # A column with at most so many labels can be randomized as it is
-MANY = 100_000  # Beyond this, a column of categories has to be grouped before anything else
-_WEIGHT = re.compile(r"weight|wgt|wght|^w$|^wt|^pw$|_wt$|gewicht|^pond", re.IGNORECASE)
-_BODY = re.compile(r"^height|^bmi$|^birth", re.IGNORECASE)
-_ID = re.compile(r"(^|_)id$|^id|[a-z]id$|uuid|serial|^pnr$|^hid$|record(no|nr)$|^[dhpr]b030$", re.IGNORECASE)
-_NAME = re.compile(r"name|address|e_?mail|phone|street|postcode|zip|^ssn$|passport", re.IGNORECASE)
-_KEY = re.compile(
-    r"sex|gender|^age|age$|agegr|region|urb|rur|province|state|county|race|rac1|ethn|hisp|marit|marst|msp|civil"
-    r"|nation|citizen|relat|educ|^edu|degree|occup|^job$|size|birth|hous",
-    re.IGNORECASE,
-)
-_SENSITIVE = re.compile(
-    r"income|salary|wage|earn|wealth|debt|asset|health|disab|disease|hiv|drug|alc|smok|abus|relig|vote|party|crim"
-    r"|depress|benefit|poverty|pov|orient",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What one column probably is."""
-
-    # The column, records, different labels, and records without a value
-    name: str
-    n: int
-    labels: int
-    missing: int
-    # "weights", "id", "drop" (names people), "few" (categories), "many" (too many of them), "numbers" or "constant"
-    role: str
-    # Whether the name is that of something an intruder may know, or of something nobody should learn
-    key: bool
-    sensitive: bool
-
-
-def guess_column(table: CellTable, *, bodies: bool = False, unique: bool = False) -> Guess:
-    """What a column probably is, from a table of it; beside the height of bodies, a weight is that of a body."""
-    name = table.columns[0]
-    labels = [label for label in table.levels[0] if label is not None]
-    missing = sum(int(c) for label, c in zip(table.labels(), table.counts, strict=True) if label[0] is None)
-    weights = not missing and bool(_WEIGHT.search(name)) and not (bodies and name.lower() == "weight")
-    weights = weights and _are_numbers(labels) and all(_number(label) > 0 for label in labels)
-    role = "weights" if weights else _role(name, labels, table.n, unique=unique)
-    return Guess(name, table.n, len(labels), missing, role, bool(_KEY.search(name)), bool(_SENSITIVE.search(name)))
-
-
-def _role(name: str, labels: Sequence[Hashable], n: int, *, unique: bool) -> str:
-    k, numeric = len(labels), _are_numbers(labels)
-    if k <= 1:
-        return "constant"
-    if (k == n or unique) and k > FEW:
-        values = [_number(label) for label in labels] if numeric else []
-        consecutive = numeric and not _has_fractions(labels) and max(values) - min(values) == k - 1
-        if _ID.search(name) or consecutive:
-            return "id"
-    if k > FEW and (_ID.search(name) or (not numeric and (_NAME.search(name) or 2 * k > n))):
-        return "drop"
-    if k <= FEW:
-        return "few"
-    return "numbers" if numeric and k < MANY and (k > n / 50 or _has_fractions(labels)) else "many"
-
-
-def _are_numbers(labels: Sequence[Hashable]) -> bool:
-    try:
-        return all(_number(label) == _number(label) for label in labels)
-    except ValueError:
-        return False
-
-
-def _has_fractions(labels: Sequence[Hashable]) -> bool:
-    return any(not _number(label).is_integer() for label in labels)
-
-
-def _number(label: Hashable) -> float:
-    if isinstance(label, bool) or not isinstance(label, int | float | str):
-        raise ValueError(label)
-    return float(label)
-
-
-CLASSES = 5  # Classes that a recode of numbers is suggested with
-MATCH = "0.5"
+MATCH = Fraction(1, 2)
 MIXING, INVERSE_FREQUENCY = "mixing", "inverse-frequency"
-_MOST_KEYS = 6
-_FEWEST_KEYS = 3
-_RECORDS_PER_CELL = 4
 _WIDTH = 100
+_MOST_SENSITIVE = 100  # values of a column that is named as sensitive: the report has a table of them
 _JOINED = "\u00a0"  # a space at which no line is broken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What was measured in a file for its first plan.
+
+    Attributes
+    ----------
+    revealing
+        Columns that would identify records or reveal the keys, and what, in words. They are not published.
+    coarser
+        Of these, the form that would not, or None where no form was found.
+    unique
+        Columns that are known to be different in every record; tables of very long columns do not show it.
+    others
+        Columns that hold neither texts nor numbers nor dates, such as lists. They are not published.
+    unit
+        A column that may name households or other units, and why in words. The plan suggests it in a comment.
+    """
+
+    revealing: Mapping[str, str] = field(default_factory=dict)
+    coarser: Mapping[str, Form | None] = field(default_factory=dict)
+    unique: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    unit: tuple[str, str] | None = None
+
+
+def limit_of(match: Number | None, k: Any, default: Fraction | None = MATCH) -> Fraction | None:
+    """A limit from one of its two names: the largest probability of a correct match, or the k of which it is 1/k."""
+    if k is None:
+        return default if match is None else check_probability(match, "match", open_=True)
+    if match is not None:
+        raise ParameterError("match-and-k")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
+        raise ParameterError("k-must-be-2-or-more", name="k", k=shorten(repr(k), 20))
+    return Fraction(1, k)
+
+
+def guess_columns(tables: Sequence[CellTable], unique: Collection[str] = ()) -> list[Guess]:
+    """What the columns of a file probably are, from a table of each."""
+    bodies = any(names_a_body(table.columns[0]) for table in tables)
+    return [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in tables]
 
 
 def starting_plan(
@@ -115,219 +96,354 @@ def starting_plan(
     *,
     path: str = "FILE",
     plan: str = "plan.toml",
-    telling: Mapping[str, str] | None = None,
-    unique: Collection[str] = (),
-    others: Sequence[str] = (),
-    unit: tuple[str, str] | None = None,
+    findings: Findings | None = None,
     keys: Collection[str] = (),
-    match: Number = MATCH,
+    choice: Choice | None = None,
+    match: Number | None = None,
+    k: int | None = None,
     method: str = MIXING,
     intruder: str = ANY_LOOK.name,
 ) -> str:
-    """The text of a plan for a file, from the counts of each column; each guess is marked in a comment.
+    """The text of a plan for a file.
 
-    ``telling`` columns, with the reason in words, and ``others`` are not published; ``unique`` ones differ in every
-    record; ``unit`` is a column that may name households, and why. Keys are guessed where none are given: columns of
-    few categories with usual names, as long as there are some four records for each combination.
+    The keys are the columns whose names or labels are those of things that people know about each other, in the finest
+    usual form in which few records are unique on them; they are randomized together. Every guess is marked in a
+    comment.
+
+    Parameters
+    ----------
+    tables
+        The counts of each column of the file, one column a table.
+    path, plan
+        What the file and the plan are called.
+    findings
+        What was measured in the file.
+    keys
+        What an intruder may know, where that is known; guessed otherwise.
+    choice
+        The keys where their combinations were counted.
+    match, k
+        The largest probability of a correct match, 1/2 by default, or the k of which it is 1/k.
+    method, intruder
+        The method that reaches it, and the intruder model.
+
+    >>> sex = CellTable.of(["sex"], {("f",): 50, ("m",): 50})
+    >>> region = CellTable.of(["region"], {("north",): 70, ("south",): 30})
+    >>> print(starting_plan([sex, region], path="people.csv").split("[[protect]]")[1])
+    <BLANKLINE>
+    variables = ["region", "sex"]
+    method = "mixing"  # rare combinations are mixed with each other, as much as match asks for
+    <BLANKLINE>
     """
-    bound = check_probability(match, "match", open_=True)
-    counted = [*tables]
-    bodies = any(_BODY.search(table.columns[0]) for table in counted)
-    guesses = [guess_column(table, bodies=bodies, unique=table.columns[0] in unique) for table in counted]
+    counted = list_of(CellTable, tables, "tables")
+    check_kind(str, path=path, plan=plan)
+    check_kind(Findings | None, findings=findings)
+    check_kind(Choice | None, choice=choice)
+    check_option("method", method, tuple(_MIXED))
+    limit, found = limit_of(match, k) or MATCH, findings or Findings()
+    guesses = guess_columns(counted, found.unique)
     named = list_of(str, keys, "keys")
     for name in named:
         check_option("keys", name, [guess.name for guess in guesses])
-    keys = [*dict.fromkeys(named)] or choose_keys(guesses)
-    if not keys:
+    if choice is None:
+        rows = guesses[0].n if guesses else 0
+        choice = (
+            named_keys([*dict.fromkeys(named)]) if named else choose_keys(candidates_of(counted, guesses), None, rows)
+        )
+    if not choice.forms:
         raise PlanError("no-column-of-has-between-2", path=shorten(path), few=FEW)
-    sensitive = [g.name for g in guesses if g.sensitive and g.role == "few" and g.name not in keys]
-    lacking = any(table.columns[0] in keys and None in table.levels[0] for table in counted)
-    left_out, original = telling or {}, guesses
-    guesses = [replace(g, role="drop") if g.name in left_out and g.role in _PUBLISHED else g for g in guesses]
-    release = _release(
-        guesses, keys, [name for name in sensitive if name not in left_out], others, bound, missing=lacking
-    )
-    why = intruder_named(intruder).comment
-    release += _commented(write_entry("intruder", intruder), why) + "\n" if why else ""
-    release += _unit(*unit) if unit is not None else ""
-    parts = [_head(path, plan), release, _columns(guesses, keys, left_out, others)]
-    how = f'method = "{method}"  # rare combinations are mixed with {_MIXED[method]}'
-    parts.append("\n".join(["[[protect]]", write_entry("variables", [*keys]), how]) + "\n")
-    parts += [_example(sensitive[0])] if sensitive else []
-    parts += [*_recodes(counted, original, left_out, keys)]
-    return "\n".join(parts)
+    draft = _Draft(counted, guesses, choice, found, named=bool(named))
+    return "\n".join([_head(path, plan), draft.release(limit, k, intruder), *draft.below(method)])
 
 
-def choose_keys(guesses: Sequence[Guess]) -> list[str]:
-    """Columns that an intruder may know: few enough that the records still spread over their combinations."""
-    few = sorted((g for g in guesses if g.role == "few"), key=lambda g: (not g.key, g.labels))
-    chosen: list[str] = []
-    cells = 1
-    for guess in few:
-        wanted = guess.key or len(chosen) < _FEWEST_KEYS
-        fits = not chosen or cells * guess.labels * _RECORDS_PER_CELL <= guess.n
-        if wanted and fits and len(chosen) < _MOST_KEYS:
-            chosen.append(guess.name)
-            cells *= guess.labels
-    return [guess.name for guess in guesses if guess.name in chosen]
+class _Draft:
+    """A plan as it is written down, part by part."""
+
+    def __init__(
+        self, tables: Sequence[CellTable], guesses: Sequence[Guess], choice: Choice, found: Findings, *, named: bool
+    ) -> None:
+        self.tables, self.guesses, self.choice, self.found, self.named = tables, guesses, choice, found, named
+        self.of = {guess.name: guess for guess in guesses}
+        self.keys = [*choice.forms]
+        free = [guess for guess in guesses if guess.name not in choice.forms]
+        revealing = found.revealing
+        self.weights = sorted((one for one in free if one.role == "weights"), key=_best_weights)
+        self.published_weights = [one for one in self.weights if one.name not in revealing]
+        self.ids = sorted((one for one in free if one.role == "id"), key=_best_id)
+        hidden = [one.name for one in free if one.role == "drop"] + [one.name for one in self.ids[1:]]
+        refused = [one.name for one in free if one.role in _PUBLISHED and one.name in revealing]
+        self.drop = [*hidden, *refused, *found.others]
+        self.left = [one for one in free if one.name not in refused]
+        self.sensitive = [
+            one.name for one in self.left if one.sensitive and one.labels <= _MOST_SENSITIVE and one.role in _PUBLISHED
+        ]
+
+    # ---- the table [release]
+
+    def release(self, limit: Fraction, k: int | None, intruder: str) -> str:
+        """The settings of the release, each with its comment."""
+        lines = [*self._keys()]
+        if self.sensitive:
+            lines.append(
+                _commented(write_entry("sensitive", self.sensitive), "what nobody should learn: are these all?")
+            )
+        if self.published_weights:
+            lines += [*_wrapped(self._weights_guessed()), write_entry("weights", self.published_weights[0].name)]
+        if self.ids:
+            lines += [*_wrapped(self._ids_guessed()), write_entry("id", self.ids[0].name)]
+        if self.drop:
+            lines += ["# not published: the reasons, and what to publish instead, are below", "drop = ["]
+            lines += [*(f"    {in_toml(name)}," for name in self.drop), "]"]
+        missing = any(table.columns[0] in self.keys and None in table.levels[0] for table in self.tables)
+        policy = "category" if missing else "unchanged"
+        lines.append(_commented(write_entry("missing", policy), _MISSING[policy]))
+        lines.append(_limit_written(limit, k))
+        why = intruder_named(intruder).comment
+        lines += [_commented(write_entry("intruder", intruder), why)] if why else []
+        if self.found.unit is not None:
+            column, reason = self.found.unit
+            asked = f"households? {one_line(reason)}; if so, uncomment this line to see the risk of whole households:"
+            lines += [*_wrapped(asked), f"# {write_entry('unit', column)}"]
+        return "\n".join(["[release]", *lines]).replace(_JOINED, " ") + "\n"
+
+    def _keys(self) -> Iterator[str]:
+        if self.named:
+            yield "# key variables, as they were named: what an intruder may know about a person"
+        else:
+            yield "# key variables: what an intruder may know about a person; are these right, and are these all?"
+            reasons: dict[str, list[str]] = {}
+            for name, form in self.choice.forms.items():
+                guess = self.of[name]
+                reason = f"{TOPICS[guess.topic]}, by {guess.why}" if guess.topic else _FILLED
+                size = f"{guess.labels:,} values{f', {form.words}' if form.words else ''}"
+                reasons.setdefault(reason, []).append(f"{_short(name)} ({size})")
+            for reason, names in reasons.items():
+                yield from _wrapped(f"  {', '.join(names)}: {reason}")
+        yield write_entry("keys", self.keys)
+        if self.choice.unique is not None:
+            yield f"# {tenths(self.choice.unique, up=False)} of the records are unique on them".replace(_JOINED, " ")
+        left = [
+            f"{_short(name)} ({tenths(share, up=False)})"
+            for name, share in self.choice.left.items()
+            if name not in self.drop
+        ]
+        if left:
+            yield from _wrapped(f"{_LEFT}: {', '.join(left).replace(' ', _JOINED).replace(',' + _JOINED, ', ')}")
+
+    def _weights_guessed(self) -> str:
+        best, *rest = self.published_weights
+        said = f"survey weights? {_short(best.name)}, by its name; {_range(best)}"
+        others = [f"{_short(one.name)} ({_range(one)}{', of households' * one.of_units})" for one in rest]
+        zeros = [one for one in self.left if one.named_weights and one.role != "weights" and one.spread]
+        others += [f"{_short(one.name)} ({_range(one)}: weights must be above 0)" for one in zeros]
+        return said + (f"; also named like weights: {', '.join(others)}" if others else "")
+
+    def _ids_guessed(self) -> str:
+        best, *rest = self.ids
+        others = f"; so are {', '.join(_short(one.name) for one in rest)}" if rest else ""
+        return f"record ids? {_short(best.name)} is different in every record{others}; not published"
+
+    # ---- what follows it
+
+    def below(self, method: str) -> Iterator[str]:
+        """The other columns, recodes of keys, the protection, and lines to uncomment."""
+        yield from filter(None, [self._others()])
+        for name, form in self.choice.forms.items():
+            if form.recode is not None:
+                yield "\n".join([*_wrapped(self._recode_reason(name, form)), *_recode_lines(name, form.recode)]) + "\n"
+        how = f'method = "{method}"  # rare combinations are mixed with {_MIXED[method]}'
+        yield "\n".join(["[[protect]]", write_entry("variables", self.keys), how]) + "\n"
+        if self.sensitive:
+            yield _example(self.sensitive[0])
+        for table, guess in zip(self.tables, self.guesses, strict=True):
+            yield from self._alternatives(table, guess)
+
+    def _recode_reason(self, name: str, form: Form) -> str:
+        if form.recode is not None and form.recode.step is not None:
+            return f"{_short(name)}: {form.words}"
+        ordered = self.of[name].topic in ("age", None) or has_words(name, "amount")
+        codes = bool(form.recode and form.recode.cuts) and not ordered
+        together = "; do neighbouring codes belong together?" if codes else "?"
+        return f"{_short(name)} {form.words}{together} Finer forms make more records unique."
+
+    def _others(self) -> str:
+        """What becomes of the columns that are not randomized, those of a kind together."""
+        kinds: dict[str, list[str]] = {}
+        for guess in self.left:
+            vast = guess.role == "many" and guess.labels >= MANY
+            kinds.setdefault(_VAST if vast else _ADVICE[guess.role], []).append(_sized(guess))
+        parts = ["# The other columns are published as they are, except ids and those in drop."]
+        for advice, names in kinds.items():
+            parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
+        revealed = [words for name, words in self.found.revealing.items() if self.of[name].role not in _PUBLISHED]
+        if revealed:
+            parts += ["#", *_wrapped(_IDENTIFYING)]
+            parts += [line for words in revealed for line in _wrapped(f"  {one_line(words)}")]
+        if self.found.others:
+            parts += ["#", *_wrapped(f"{_OTHERS}: {', '.join(_short(name) for name in self.found.others)}")]
+        return "\n".join(parts).replace(_JOINED, " ") + "\n" if len(parts) > 1 or self.drop else ""
+
+    def _alternatives(self, table: CellTable, guess: Guess) -> Iterator[str]:
+        """What can be published in place of a dropped column, and coarser forms of others, as lines to uncomment."""
+        name, revealed = guess.name, self.found.revealing.get(guess.name)
+        if revealed is not None and guess.role in _PUBLISHED and name not in self.keys:
+            yield self._instead(table, guess, revealed)
+        elif guess.role in ("many", "numbers", "few") and name not in self.choice.forms and guess.key:
+            form = next(coarser_forms(guess, table), None) if guess.role != "few" else None
+            if form is not None and form.recode is not None:
+                yield _suggested(_CLASSES, name, form.recode)
+        elif self.named and name in self.keys and guess.role in ("many", "numbers"):
+            form = next(coarser_forms(guess, table), None)
+            if form is not None and form.recode is not None:
+                yield _suggested(_FINE, name, form.recode)
+
+    def _instead(self, table: CellTable, guess: Guess, revealed: str) -> str:
+        name, why = guess.name, one_line(revealed)
+        form = self.found.coarser.get(name)
+        if guess.role == "weights":
+            rounded = form or next(forms_to_publish(guess, table))
+            assert rounded.recode is not None
+            return _suggested(f"{why}. {_ROUNDED}", name, rounded.recode)
+        if form is not None and form.recode is not None:
+            return _suggested(f"{why}. {_INSTEAD.format(name='{name}', words=form.words)}", name, form.recode)
+        coarse = [*forms_to_publish(guess, table)]
+        if name in self.found.coarser and coarse and coarse[-1].recode is not None:
+            return _suggested(f"{why}. {_STILL}", name, coarse[-1].recode)
+        if coarse and coarse[0].recode is not None:
+            return _suggested(f"{why}. {_INSTEAD.format(name='{name}', words=coarse[0].words)}", name, coarse[0].recode)
+        return "\n".join(_wrapped(f"{why}. {_NO_FORM.format(name=chr(34) + _short(name) + chr(34))}")) + "\n"
+
+
+def forms_to_publish(guess: Guess, table: CellTable) -> Iterator[Form]:
+    """Coarser forms in which a column may be published that as it is reveals too much."""
+    numbers = numbers_by_count(table)
+    if guess.role != "weights":
+        yield from coarser_forms(guess, table)
+    elif numbers:
+        yield Form(Recode(step=_rounding(min(numbers))), "rounded")
+
+
+_MISSING = {
+    "unchanged": 'missing values stay; "category" treats them like the others',
+    "category": 'keys have missing values, which become a category; "unchanged" would leave such records as they are',
+}
+_FILLED = "chosen by its values, not by its name: it makes the most records unique"
+_LEFT = (
+    "An intruder may know these, too. They are left out because too many records would be unique with one of them (the"
+    " share is in brackets), or because a key follows from them"
+)
+_PUBLISHED = ("weights", "few", "many", "numbers", "constant")
+_VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
+_IDENTIFYING = "What the columns that could name somebody would reveal:"
+_OTHERS = "Neither texts nor numbers nor dates, so that what they reveal is unknown; not published"
+_ADVICE = {
+    "weights": "Survey weights; a weight that belongs to one category only reveals that category",
+    "id": "Different in every record; not published",
+    "drop": "Could name a person or a household; not published, and no coarser form is safe",
+    "few": "Few categories; add to the keys what an intruder may know",
+    "many": "Many categories; to randomize them, group them, or work within the cells of another column",
+    "numbers": "Numbers; where they could identify somebody, group them into classes",
+    "constant": "The same in every record",
+}
+_OUT = "delete its line in drop, and uncomment these lines:"
+_INSTEAD = "To publish {name} {words}, " + _OUT
+_STILL = (
+    "Coarser forms reveal that, too. To publish {name}, randomize it with the keys: delete its line in drop, add"
+    " it to keys and to variables, and uncomment these lines:"
+)
+_NO_FORM = "To publish {name}, group its values in the file first, or add it to keys and to variables."
+_ROUNDED = (
+    "Users need weights for estimates of the population, and rounded weights reveal less. To publish them, delete"
+    " the line of {name} in drop, name it in weights, uncomment these lines, and look at the dry run:"
+)
+_CLASSES = (
+    "An intruder may know {name}, too. To protect it in a coarser form, add it to keys and to variables, and uncomment"
+    " these lines:"
+)
+_FINE = (
+    "{name} has many values: the rarer they are, the more records change. To see what classes save, uncomment these"
+    " lines and look at the dry run:"
+)
+_MIXED = {
+    MIXING: "each other, as much as match asks for",
+    INVERSE_FREQUENCY: "others of their kind, as much as match asks for",
+}
 
 
 def _head(path: str, plan: str) -> str:
     name, plan = one_line(Path(path).name), one_line(plan)  # a comment ends with its line
     return (
-        f"# A first plan for {shorten(name, 70)}\n"
-        "# It works as it is. What was guessed has a question mark: read it, change it, and look at what it\n"
-        "# does before anything is written:\n"
+        f"# A starter plan for {shorten(name, 70)}\n"
+        "# It works as it is. Every guess is marked with a question mark: check it, change it, and see what\n"
+        "# the plan does before anything is written:\n"
         "#\n"
         f"#   maskwell release {quote(name)} --plan {quote(plan)} --dry-run\n"
         f"#   maskwell release {quote(name)} --plan {quote(plan)} -o released\n"
     )
 
 
-def _release(
-    guesses: Sequence[Guess],
-    keys: Sequence[str],
-    sensitive: Sequence[str],
-    others: Sequence[str],
-    match: Fraction,
-    *,
-    missing: bool,
-) -> str:
-    def named(role: str) -> list[str]:
-        return [guess.name for guess in guesses if guess.role == role and guess.name not in keys]
-
-    weights, ids, drop = named("weights"), named("id"), named("drop")
-    lines: list[tuple[str, str | list[str], str]] = [
-        ("keys", [*keys], "what an intruder may know of a person: is this all?")
-    ]
-    lines += [("sensitive", [*sensitive], "what nobody should learn: is it?")] if sensitive else []
-    more = f" ({', '.join(weights[1:])} could be too)" if len(weights) > 1 else ""
-    lines += [("weights", weights[0], f"survey weights?{more}")] if weights else []
-    lines += [("id", ids[0], "names the records; is not published")] if ids else []
-    drop += [*ids[1:], *others]
-    lines += [("drop", drop, "not published: the reasons are below")] if drop else []
-    policy = "category" if missing else "unchanged"
-    lines += [("missing", policy, _MISSING[policy])]
-    written_lines = [_commented(write_entry(key, value), comment) for key, value, comment in lines]
-    bound = write_entry("match", to_decimal(match))
-    written_lines.append(_commented(bound, "no record may be matched correctly with a chance above this"))
-    return "\n".join(["[release]", *written_lines]) + "\n"
+def _limit_written(limit: Fraction, k: int | None) -> str:
+    said = f"no record may be matched correctly with a probability above {to_decimal(limit)}"
+    if k is not None:
+        return _commented(write_entry("k", k), f"match = 1/{k}: {said}")
+    same = f" (or k = {limit.denominator})" if limit.numerator == 1 else ""
+    return _commented(write_entry("match", to_decimal(limit)), said + same)
 
 
-_MISSING = {
-    "unchanged": 'missing values stay; "category" treats them like the others',
-    "category": 'keys have missing values, which are a category like others; "unchanged" would leave them open',
-}
+def _best_weights(one: Guess) -> tuple[bool, bool, int, str]:
+    """Weights of persons before those of households, different ones before equal ones."""
+    return one.of_units, one.labels == 1, -one.labels, one.name
+
+
+def _best_id(one: Guess) -> tuple[bool, bool, int, str]:
+    """Ids of persons before those of households, those called so before others, short names first."""
+    return one.of_units, not {"id", "pid"} & {*parts_of(one.name)}, len(one.name), one.name
+
+
+def _range(guess: Guess) -> str:
+    low, high = guess.spread or (0.0, 0.0)
+    return (
+        f"always {Printed(low):g}"
+        if low == high
+        else f"{guess.labels:,} values from {Printed(low):g} to {Printed(high):g}"
+    )
 
 
 def _commented(entry: str, comment: str) -> str:
     """An entry and its comment: beside it where both fit a line, else above it."""
     beside = f"{entry}  # {comment}"
-    return beside if len(beside) <= _WIDTH else f"# {comment}\n{entry}"
-
-
-def _columns(guesses: Sequence[Guess], keys: Sequence[str], telling: Mapping[str, str], others: Sequence[str]) -> str:
-    """What becomes of the columns that are not randomized, those of a kind together."""
-    left = [guess for guess in guesses if guess.name not in keys and guess.name not in telling]
-    kinds: dict[str, list[str]] = {}
-    for guess in left:
-        vast = guess.role == "many" and guess.labels >= MANY
-        kinds.setdefault(_VAST if vast else _ADVICE[guess.role], []).append(_sized(guess))
-    parts = ["# The other columns stay as they are, or are not published."]
-    for advice, names in kinds.items():
-        parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
-    if others:
-        parts += ["#", *_wrapped(f"{_OTHERS}: {', '.join(shorten(one_line(name), 30) for name in others)}")]
-    if telling:
-        parts += [
-            "#",
-            *_wrapped(_TELLING),
-            *(line for words in telling.values() for line in _wrapped(f"  {one_line(words)}")),
-        ]
-    return "\n".join(parts).replace(_JOINED, " ") + "\n" if left or telling or others else ""
+    return beside if len(beside) <= _WIDTH else "\n".join([*_wrapped(comment), entry])
 
 
 def _wrapped(text: str) -> list[str]:
     return wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ")
 
 
+def _short(name: str) -> str:
+    return shorten(one_line(name), 30)
+
+
 def _sized(guess: Guess) -> str:
     more = f"{_JOINED}or{_JOINED}more" if guess.labels >= MOST_LISTED else ""
-    return f"{shorten(one_line(guess.name), 30)}{_JOINED}({guess.labels:,}{more})"
+    return f"{_short(guess.name)}{_JOINED}({guess.labels:,}{more})"
 
 
-_VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
-_PUBLISHED = ("weights", "few", "many", "numbers", "constant")
-_TELLING = "Not published, because they would undo the protection; publish them once they are coarser, or accept them:"
-_OTHERS = "Neither texts nor numbers nor dates, so that nothing can be said of what they give away; not published"
-_ADVICE = {
-    "weights": "Survey weights; where a weight belongs to one category only, it gives the category away",
-    "id": "Different for every record; not published",
-    "drop": "Could name a person or a household; not published",
-    "few": "Few categories; add to the keys what an intruder may know",
-    "many": "Many categories; to randomize them, group them, or work within the cells of another column",
-    "numbers": "Numbers; where they could tell who it is, group them into classes first",
-    "constant": "The same for every record",
-}
+def _recode_lines(name: str, recode: Recode) -> list[str]:
+    """A recode as a plan has it; groups have a line for each label."""
+    contents = recode_contents(recode)
+    groups = contents.pop("group", {})
+    cuts = [f"cuts = [{', '.join(contents.pop('cuts'))}]"] if recode.cuts else []
+    head = f"[recode.{write_key(name)}"
+    lines = [f"{head}]", *cuts, *(write_entry(key, value) for key, value in contents.items())]
+    return [*lines, *([f"{head}.group]"] if groups else []), *(write_entry(new, old) for new, old in groups.items())]
 
 
-def _unit(column: str, why: str) -> str:
-    """A suggestion: whose records belong together is for a person to say."""
-    asked = f"{one_line(why)}: a household? If so, take the sign off; the risk of whole households is told, too:"
-    return "\n".join([*_wrapped(asked), f"# {write_entry('unit', column)}"]) + "\n"
-
-
-def _recodes(
-    tables: Sequence[CellTable], guesses: Sequence[Guess], telling: Collection[str], keys: Collection[str]
-) -> Iterator[str]:
-    """Recodes to take the signs off: classes of numbers that people know of each other, and weights that tell."""
-    for table, guess in zip(tables, guesses, strict=True):
-        if guess.role == "weights" and guess.name in telling:
-            yield _suggested(_ROUNDED, guess, f"round = {to_decimal(_rounding(min(_numbers(table))))}")
-        is_known = (guess.key and guess.name not in telling) or guess.name in keys
-        known = is_known and guess.role in ("many", "numbers")
-        if known and (numbers := _numbers(table)) and (cuts := _cuts(numbers)):
-            why = _FINE if guess.name in keys else _CLASSES
-            yield _suggested(why, guess, f"cuts = [{', '.join(map(to_decimal, cuts))}]")
-
-
-_ROUNDED = (
-    "Users need weights to speak of the population. Rounded ones tell less: to publish them, take {name} out of drop,"
-    " name it in weights, take the signs off these lines and look at the dry run:"
-)
-_CLASSES = (
-    "People may know {name} of each other, too. To protect it in classes, add it to keys and to variables, and take"
-    " the signs off these lines:"
-)
-_FINE = (
-    "{name} has many values, and the rarer they are the more records change. To see what classes would save, take the"
-    " signs off these lines and look at the dry run:"
-)
-
-
-def _suggested(why: str, guess: Guess, entry: str) -> str:
-    lines = f"[recode.{write_key(guess.name)}]", entry
-    told = why.format(name=f'"{shorten(one_line(guess.name), 30)}"')
-    return "\n".join([*_wrapped(told), *(f"# {line}" for line in lines)]) + "\n"
-
-
-def _numbers(table: CellTable) -> dict[float, int]:
-    """How many records have each number; empty where the column holds something else."""
-    counts: dict[float, int] = {}
-    for (label,), n in zip(table.labels(), table.counts.tolist(), strict=True):
-        if label is not None:
-            try:
-                number = _number(label)
-            except ValueError:
-                return {}
-            counts[number] = counts.get(number, 0) + int(n)
-    return counts
-
-
-def _step(numbers: Collection[float]) -> Fraction:
-    """A round number of which some twenty span the numbers: 5 for ages."""
-    spread = max(numbers) - min(numbers)
-    return Fraction(10) ** magnitude(spread / 2) / 2
+def _suggested(why: str, name: str, recode: Recode) -> str:
+    said = why.replace("{name}", f'"{_short(name)}"')
+    return (
+        "\n".join([*_wrapped(said), *(f"# {line}" for line in _recode_lines(name, recode))]).replace(_JOINED, " ")
+        + "\n"
+    )
 
 
 def _rounding(least: float) -> Fraction:
@@ -336,24 +452,7 @@ def _rounding(least: float) -> Fraction:
     return max(power * digit for digit in (1, 2, 5) if at_most(power * digit, 2 * least))
 
 
-def _cuts(numbers: Mapping[float, int]) -> list[Fraction]:
-    """Where classes of about equally many records could begin, as round numbers."""
-    ordered, step = sorted(numbers), _step(numbers)
-    reached = np.cumsum([numbers[x] for x in ordered])
-    places = np.searchsorted(reached, [reached[-1] * part / CLASSES for part in range(1, CLASSES)])
-    cuts = {step * round(Fraction(ordered[place]) / step) for place in places}
-    return sorted(cut for cut in cuts if ordered[0] < cut <= ordered[-1])
-
-
 def _example(sensitive: str) -> str:
     lines = ["[[protect]]", write_entry("variables", [sensitive]), 'method = "sequential"', "strength = 0.3"]
-    return (
-        "\n".join(["# To randomize a sensitive value too, take the signs off these lines:", *(f"# {x}" for x in lines)])
-        + "\n"
-    )
-
-
-_MIXED = {
-    MIXING: "each other, as much as match asks for",
-    INVERSE_FREQUENCY: "others of their kind, as much as match asks for",
-}
+    said = "# To randomize a sensitive value too, uncomment these lines:"
+    return "\n".join([said, *(f"# {x}" for x in lines)]) + "\n"

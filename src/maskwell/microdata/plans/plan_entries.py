@@ -140,6 +140,13 @@ def whole(value: Any, name: str) -> int:
     return int(amount)
 
 
+def target(value: Any, name: str) -> int:
+    """A whole number of 2 or more."""
+    if (k := whole(value, name)) < 2:
+        raise PlanError("k-must-be-2-or-more", name=name, k=k)
+    return k
+
+
 def flag(value: Any, name: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):

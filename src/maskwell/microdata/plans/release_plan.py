@@ -48,6 +48,7 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "accept": read.names,
     "missing": read.choice(*MISSING_POLICIES),
     "match": read.share,
+    "k": read.target,
     "intruder": read.choice(*INTRUDERS),
     "formulas": read.names,
     "demonstration": read.flag,
@@ -110,7 +111,8 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
     missing
         Whether missing values stay ``"unchanged"`` or are a ``"category"`` like others.
     match
-        The largest chance of a correct match that any record may have.
+        The largest probability of a correct match that any record may have. A plan may say ``k = 5`` instead, as for
+        k-anonymity, which is ``match = 1/5``.
     intruder
         Whom ``match`` speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
     recodes
@@ -168,6 +170,10 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         top.finish(_TABLES)
         values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
         table.finish(RELEASE_ENTRIES)
+        if (k := values.pop("k", None)) is not None:
+            if "match" in values:
+                raise PlanError("release-match-and-k", k=k)
+            values["match"] = Fraction(1, k)
         return cls(
             protections=tuple(Protection.read(one, f"[[protect]] number {i}") for i, one in enumerate(protections, 1)),
             rules=tuple(read_rule(one, f"[[rule]] number {i}") for i, one in enumerate(rules, 1)),
@@ -282,7 +288,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         """The tables of the plan, with numbers as texts; :meth:`from_dict` reads them back."""
         if self.as_typed is not None:
             return self.as_typed.to_dict()
-        release = {key: _plain(getattr(self, key)) for key in RELEASE_ENTRIES if getattr(self, key) != _DEFAULTS[key]}
+        release = {key: _plain(getattr(self, key)) for key in _DEFAULTS if getattr(self, key) != _DEFAULTS[key]}
         recodes = {column: recode_contents(recode) for column, recode in self.recodes.items()}
         out: dict[str, Any] = {"release": release, **({"recode": recodes} if recodes else {})}
         out |= {"protect": [one.contents() for one in self.protections]}
@@ -295,7 +301,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         return write_toml(self.to_dict())
 
 
-_DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in RELEASE_ENTRIES}
+_DEFAULTS = {key: ReleasePlan.__dataclass_fields__[key].default for key in RELEASE_ENTRIES if key != "k"}
 
 
 def _codebook(labels: Any, column: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Whether the order of rows reveals a column: equal labels are together or apart, lead up or down, or go with the place.
+"""Whether the order of rows reveals a column: equal labels are together or apart, lead one way, or follow the place.
 
-Where the order means nothing, as many steps lead up in the order of the labels as down, and rank and place are uncorrelated.
+Where the order means nothing, as many steps lead up in order of labels as down; rank and place are uncorrelated.
 """
 
 from __future__ import annotations

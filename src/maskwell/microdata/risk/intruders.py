@@ -129,7 +129,7 @@ class AllColumns(Intruder):
     """Also weighs how well the unchanged columns go with the keys, which is simulated (`joined_columns`)."""
 
     name = "all-columns"
-    comment = "also not by someone who weighs how well the other columns go with the keys"
+    comment = "the limit also holds against an intruder who uses the other columns (simulated linkage attack)"
     weighs_columns = True
 
     def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:

@@ -274,6 +274,20 @@ def test_a_swap_takes_the_options_of_its_base_and_a_protection_the_match_of_the_
     assert own.match_of(own.protections[0]) == Fraction(2, 5)
 
 
+def test_k_is_a_limit_of_one_in_k() -> None:
+    plan = read_plan('[release]\nkeys = "sex"\nk = 3\n' + SHORT + 'method = "lowered"')
+    assert plan == read_plan('[release]\nkeys = "sex"\nmatch = "1/3"\n' + SHORT + 'method = "lowered"')
+    assert (plan.match, read_plan(plan.to_toml())) == (Fraction(1, 3), plan)
+    refusals = {
+        "k = 3\nmatch = 0.2": r"match cannot be combined with k",
+        "k = 1": r"\[release\]: k must be a whole number of 2 or more, not 1",
+        "k = 2.5": r"\[release\]: k = 2\.5 is not a whole number",
+    }
+    for line, said in refusals.items():
+        with pytest.raises(PlanError, match=said):
+            read_plan(f'[release]\nkeys = "sex"\n{line}\n' + SHORT + 'method = "lowered"')
+
+
 PAGES = ("docs/how-to/release-plan.md", "docs/how-to/from-sdcmicro.md", "docs/tutorials/release.md")
 TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
