@@ -136,9 +136,6 @@ def starting_plan(
     <BLANKLINE>
     """
     counted = list_of(CellTable, tables, "tables")
-    check_kind(str, path=path, plan=plan)
-    check_kind(Findings | None, findings=findings)
-    check_kind(Choice | None, choice=choice)
     check_option("method", method, tuple(_MIXED))
     limit, found = limit_of(match, k) or MATCH, findings or Findings()
     guesses = guess_columns(counted, found.unique)

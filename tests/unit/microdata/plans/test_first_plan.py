@@ -13,6 +13,7 @@ import pytest
 from tests.support.quiet import refused
 
 import maskwell as mw
+from maskwell import ReleasePlan
 from maskwell.core.cells import CellTable
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata import Protection, true_file
@@ -20,7 +21,7 @@ from maskwell.microdata.assessment import assess_file
 from maskwell.microdata.kept_bounds import check_kept
 from maskwell.microdata.plans.column_guesses import guess_column
 from maskwell.microdata.plans.key_choice import candidates_of, choose_keys, coarser_forms
-from maskwell.microdata.plans.plan_drafts import Findings
+from maskwell.microdata.plans.plan_drafts import Findings, starting_plan
 from maskwell.microdata.plans.release_plan import read_plan
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.verbs import first_plan
