@@ -10,7 +10,7 @@ from functools import cached_property
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.freed_memory import give_back_memory
-from maskwell.core.verdicts import at_most
+from maskwell.core.verdicts import above, at_most
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
 from maskwell.microdata import true_file
@@ -116,22 +116,25 @@ def with_stages(assessed: Assessment, stages: tuple[Stage, ...]) -> Assessment:
 def _against_all_columns(
     plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], fits: ColumnFits, tighter: Fraction | None
 ) -> tuple[tuple[Stage, ...], Fraction, JoinedRisk | None]:
-    """The stages, and what somebody reaches who weighs all columns: made for a smaller limit where the plan asks."""
+    """The stages, and what a linkage attack on all columns reaches: made for a smaller limit where the plan asks."""
     if tighter is not None:
         return build(tighter), tighter, None
     limit = plan.match if plan.against.weighs_columns and plan.match is not None else Fraction(1)
-    before: JoinedRisk | None = None
+    before, hopeless = None, None
     for part in true_file.TIGHTER:
+        if hopeless is not None and above(part, hopeless) and part != true_file.TIGHTER[-1]:
+            continue
         stages = build(part)
         joined = _joined(plan, stages, fits)
-        if joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before:
+        if joined is None or at_most(joined.to_spare, limit) or joined == before:
             break  # a smaller limit would change nothing
-        before = joined
+        # the share falls more slowly than the limit that a matrix is made for
+        before, hopeless = joined, float(part * limit) / joined.to_spare * true_file.SLACK
     return stages, part, joined
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:
-    """What somebody reaches who weighs how well unchanged columns go with the keys, where that can be simulated."""
+    """What a linkage attack on unchanged columns reaches, where that can be simulated."""
     moving = [stage for stage in stages if {*stage.moved} & {*plan.keys}]
     fit = fits.get(tuple(moving[0].columns)) if len(moving) == 1 else None
     below = SMALL if plan.match is None else 1 / float(plan.match)
@@ -146,7 +149,7 @@ class Judge:
     plan: ReleasePlan
     stages: tuple[Stage, ...]
     file: TrueFile
-    joined: JoinedRisk | None = None  # What was simulated of somebody who weighs unchanged columns
+    joined: JoinedRisk | None = None  # The simulated linkage attack on unchanged columns
     # Counts of the drawn file by their columns; None before there is one
     released: Mapping[Columns, CellTable] | None = None
     # The released records by their units, where the file shows these and they have one draw

@@ -340,7 +340,7 @@ def _method_and_intruder(
     stronger = replace(plan, intruder=ALL_COLUMNS.name)
     fits = column_fits(records, stronger, tables, unchanged)
     joined = assess_counts(TrueFile(tables=tables, fits=fits), stronger).joined
-    kept = joined is not None and plan.match is not None and at_most(joined.right_surest, plan.match)
+    kept = joined is not None and plan.match is not None and at_most(joined.to_spare, plan.match)
     return method, (ALL_COLUMNS if kept else ANY_LOOK).name
 
 
