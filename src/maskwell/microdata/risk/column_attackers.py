@@ -6,6 +6,7 @@ its number of records (`scaled_to_counts`). Any attacker is tried with and witho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,13 +19,16 @@ ROUNDS, NEAR, TINY = 20, 1e-3, 1e-9  # of the scaling: at most so many, until su
 TAUGHT, BESIDE, STEPS, PULL = 1000, 7, 8, 5.0  # records that weights are learned of, other cells; Newton steps, prior
 
 
+LogLikelihood = Callable[[PairOdds], Real]  # shape (pairs,): of a record and a cell at a time
+
+
 class Attacker(Protocol):
-    """Learns from the drawn file how well the other columns of a record go with keys."""
+    """Says how well the other columns of a record go with keys."""
 
     name: str  # as the report names it
 
-    def log_likelihood(self, fit: ColumnFit, odds: PairOdds) -> Real | None:
-        """Shape (pairs,), of a record and a cell at a time; ``fit`` is of a drawn file. None where it cannot."""
+    def learned(self, fit: ColumnFit) -> LogLikelihood | None:
+        """What is learned from a drawn file of how the log odds of its columns add up; None where it cannot be."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,14 @@ class NaiveBayes:
     keys: int
     in_turn: bool = False  # only of keys that follow each other; then of two keys each is counted twice
 
-    def log_likelihood(self, fit: ColumnFit, odds: PairOdds) -> Real | None:
+    def learned(self, fit: ColumnFit) -> LogLikelihood | None:
         """None where the labels of so many keys are not counted."""
         labels, every = fit.labels, len(fit.table.columns)
         if self.keys == 2 and not self.in_turn and len(labels.ways) > 1:
-            return np.asarray(labels.ways[1] @ odds.by_labels[: labels.ways.shape[1]])
+            return lambda odds: labels.ways[1] @ odds.by_labels[: labels.ways.shape[1]]
         sized = [len(one) == self.keys and (one[-1] - one[0] < self.keys or not self.in_turn) for one in labels.keys]
         scale = 1.0 if self.in_turn and self.keys == 2 else every / (self.keys * max(1, sum(sized)))
-        return scale * odds.by_labels[sized].sum(axis=0) if any(sized) else None
+        return (lambda odds: scale * odds.by_labels[sized].sum(axis=0)) if any(sized) else None
 
 
 class WeightedColumns:
@@ -50,9 +54,10 @@ class WeightedColumns:
 
     name = "logistic regression on the columns"
 
-    def log_likelihood(self, fit: ColumnFit, odds: PairOdds) -> Real:
+    def learned(self, fit: ColumnFit) -> LogLikelihood:
         """Of all keys, or pairs of keys."""
-        return np.asarray(column_weights(fit) @ odds.by_column)
+        weights = column_weights(fit)
+        return lambda odds: weights @ odds.by_column
 
 
 def column_weights(fit: ColumnFit) -> Real:

@@ -23,13 +23,14 @@ from maskwell.core.verdicts import below as is_below
 from maskwell.microdata.records.column_fit import ColumnFit
 from maskwell.microdata.risk.arrivals import states_of
 from maskwell.microdata.risk.binomial_sums import expanded
-from maskwell.microdata.risk.column_attackers import ATTACKERS, ROUNDS, SCALINGS, Origins
+from maskwell.microdata.risk.column_attackers import ATTACKERS, ROUNDS, SCALINGS, LogLikelihood, Origins
 from maskwell.microdata.stages.stage import Stage
 
 SEED = 1  # files are drawn with a seed: they are only judged, and the same file is judged alike every time
 LOOKED_FOR = 20_000  # people who are looked for in all draws together, about
-FEWEST_DRAWS, MOST_DRAWS = 2, 50
-MOST_WORK = 1 << 26  # log odds that are looked up at most where there are more draws than the fewest
+FEWEST_DRAWS, MOST_DRAWS = 2, 200
+# Log odds that are looked up at most where there are more draws than the fewest; so many are counted for each record
+MOST_WORK, PER_RECORD = 1 << 26, 20
 # States that exchange records at most; and log odds that are worked out at once: larger parts are not scaled to counts
 MOST_STATES, AT_ONCE = 1500, 1 << 23
 TRUST = (1.0, 0.5, 0.25)  # exponents of a likelihood: columns reveal the same thing more than once
@@ -177,6 +178,7 @@ class _Search:
         people = self._people(looked)
         pairs = self._pairs_of(looked)
         work = pairs * (self.fit.labels.codes.shape[1] * len(self.fit.columns) + len(ATTACKERS) * len(TRUST) * ROUNDS)
+        work += PER_RECORD * len(self.state)
         draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
         found: dict[str, list[_Picks]] = {}
         for draw, attack, picks in self._attacks(parts, draws):
@@ -253,15 +255,19 @@ class _Search:
         group = np.full(len(self.stage.states), -1)
         for part, number in zip(parts, together.tolist(), strict=True):
             group[part] = number
+        attackers: list[tuple[str, LogLikelihood]] = []
         for draw in range(draws):
             drawn = self.state.copy()
             drawn[moving] = np.asarray(sampler.sample(self.state[moving]).data)
             where = self.cell[drawn[moving]]
             fit = self.fit.shown(moving, np.where(where < 0, self.fit.cells[moving], where))
+            if not attackers:  # how columns add up is much the same in every draw
+                learned = [(one.name, one.learned(fit)) for one in ATTACKERS]
+                attackers = [(name, likelihood) for name, likelihood in learned if likelihood is not None]
             mine = np.where(drawn < 0, -1, group[drawn])
             for number, people in enumerate(records.tolist()):
                 for pairs in self._pairs(np.flatnonzero(mine == number), drawn, room, people):
-                    for attack, picks in self._picks(fit, pairs, drawn):
+                    for attack, picks in self._picks(fit, attackers, pairs, drawn):
                         yield draw, attack, picks
 
     def _pairs(self, records: Array, drawn: Array, room: int, people: int) -> Iterator[_Pairs]:
@@ -277,16 +283,16 @@ class _Search:
             if len(record):
                 yield _Pairs(some, np.cumsum(count) - count, record, flows.true[entry], flows.flow[entry], whole)
 
-    def _picks(self, fit: ColumnFit, pairs: _Pairs, drawn: Array) -> Iterator[tuple[str, _Picks]]:
+    def _picks(
+        self, fit: ColumnFit, attackers: Sequence[tuple[str, LogLikelihood]], pairs: _Pairs, drawn: Array
+    ) -> Iterator[tuple[str, _Picks]]:
         """What each attack picks in a drawn file."""
         odds = fit.odds_of_pairs(self.cell[pairs.true], pairs.records[pairs.record])
         states, place = np.unique(pairs.true, return_inverse=True)
         origins = Origins(pairs.first, pairs.record, place, self.stage.counts[states])
         targets = [*self._targets(pairs, drawn[pairs.records])]
-        prior, tried = np.log(pairs.flow), [(one.name, one.log_likelihood(fit, odds)) for one in ATTACKERS]
+        prior, tried = np.log(pairs.flow), [(name, likelihood(odds)) for name, likelihood in attackers]
         for (name, fits), trust in product(tried, TRUST):
-            if fits is None:
-                continue
             logs = prior + trust * fits
             weights = np.exp(np.maximum(logs - np.maximum.reduceat(logs, pairs.first)[pairs.record], LEAST_ODDS))
             for how, scale in SCALINGS.items():
