@@ -25,7 +25,9 @@ LogLikelihood = Callable[[PairOdds], Real]  # shape (pairs,): of a record and a 
 class Attacker(Protocol):
     """Says how well the other columns of a record go with keys."""
 
-    name: str  # as the report names it
+    @property
+    def name(self) -> str:
+        """As the report names it."""
 
     def learned(self, fit: ColumnFit) -> LogLikelihood | None:
         """What is learned from a drawn file of how the log odds of its columns add up; None where it cannot be."""

@@ -33,7 +33,8 @@ FEWEST_DRAWS, MOST_DRAWS = 2, 200
 MOST_WORK, PER_RECORD = 1 << 26, 20
 # States that exchange records at most; and log odds that are worked out at once: larger parts are not scaled to counts
 MOST_STATES, AT_ONCE = 1500, 1 << 23
-TRUST = (1.0, 0.5, 0.25)  # exponents of a likelihood: columns reveal the same thing more than once
+# Exponents of a likelihood, by their words in a report: columns reveal the same thing more than once
+TRUST = {"1": 1.0, "1/2": 0.5, "1/4": 0.25}
 LEAST_ODDS = -30.0  # log odds further below the best ones of a record are taken as these
 # Where a record is looked for, in words: among all of them, or those released with the keys of the person
 LOOKS = {"among records with the same released keys": False, "among all records": True}
@@ -292,13 +293,13 @@ class _Search:
         origins = Origins(pairs.first, pairs.record, place, self.stage.counts[states])
         targets = [*self._targets(pairs, drawn[pairs.records])]
         prior, tried = np.log(pairs.flow), [(name, likelihood(odds)) for name, likelihood in attackers]
-        for (name, fits), trust in product(tried, TRUST):
+        for (name, fits), (exponent, trust) in product(tried, TRUST.items()):
             logs = prior + trust * fits
             weights = np.exp(np.maximum(logs - np.maximum.reduceat(logs, pairs.first)[pairs.record], LEAST_ODDS))
             for how, scale in SCALINGS.items():
                 chance = (scale if pairs.whole else Origins.as_they_are)(origins, weights)
                 for where, looked_at in targets:
-                    yield f"{name}, exponent {trust:g}{how}, {where}", looked_at.best(chance)
+                    yield f"{name}, exponent {exponent}{how}, {where}", looked_at.best(chance)
 
     def _targets(self, pairs: _Pairs, shown: Array) -> Iterator[tuple[str, _Targets]]:
         """Where records are looked for, in words; all records are, where these are known."""

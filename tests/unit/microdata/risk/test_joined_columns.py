@@ -83,11 +83,15 @@ def believed(
     return rows
 
 
-def only(monkeypatch: pytest.MonkeyPatch, *, scaled: bool, anywhere: bool, trust: tuple[float, ...] = (1.0,)) -> None:
+def only(monkeypatch: pytest.MonkeyPatch, *, scaled: bool, anywhere: bool, trust: tuple[float, ...] = (1,)) -> None:
     """One attack alone: naive Bayes on single keys."""
     scalings = [one for one in joined_columns.SCALINGS.items() if ("scaled" in one[0]) == scaled]
     looks = [one for one in joined_columns.LOOKS.items() if one[1] == anywhere]
-    for name, value in (("SCALINGS", dict(scalings)), ("LOOKS", dict(looks)), ("TRUST", trust)):
+    for name, value in (
+        ("SCALINGS", dict(scalings)),
+        ("LOOKS", dict(looks)),
+        ("TRUST", {str(one): one for one in trust}),
+    ):
         monkeypatch.setattr(joined_columns, name, value)
     monkeypatch.setattr(joined_columns, "ATTACKERS", joined_columns.ATTACKERS[:1])
 
