@@ -127,7 +127,7 @@ def test_who_weighs_all_unchanged_columns_does_not_beat_what_is_printed_for_them
 ) -> None:
     release, releases = released(share, **options)
     tried, right = surest(people(share), release, releases, score)
-    printed = printed_for(said(release), "also weighs")
+    printed = printed_for(said(release), "a simulated linkage attack")
     assert binom.sf(right - 1, tried, float(printed)) > FALSE_ALARM
     assert "intruder" not in options or printed <= 0.2
 
@@ -138,8 +138,8 @@ def test_the_same_attack_beats_the_headline_where_records_mix_with_all_others() 
     for score in (fit, own_origin):
         tried, right = surest(people(0.6), release, releases, score)
         assert binom.sf(right - 1, tried, float(headline(release))) < FALSE_ALARM
-        assert binom.sf(right - 1, tried, float(printed_for(said(release), "also weighs"))) > FALSE_ALARM
-    assert printed_for(said(release), "also weighs") > 0.3
+        assert binom.sf(right - 1, tried, float(printed_for(said(release), "a simulated linkage attack"))) > FALSE_ALARM
+    assert printed_for(said(release), "a simulated linkage attack") > 0.3
 
 
 def test_columns_that_tell_nothing_are_no_help() -> None:
@@ -161,9 +161,9 @@ def test_a_limit_against_who_weighs_all_columns_is_kept_or_refused() -> None:
         wide.joined is not None and tight.joined is not None and wide.joined.right_surest > 0.2 + 3 * wide.joined.error
     )
     assert tight.joined.right_surest <= 0.2 and tight.expected_change() > wide.expected_change()
-    assert any("times the limit, so that someone who weighs" in note for note in tight.notes)
+    assert any("of the limit so that a linkage attack" in note for note in tight.notes)
     frame = {name: [row[i] for row in people(0.6)] for i, name in enumerate(NAMES)}
-    with pytest.raises(InfeasibleError, match="someone who weighs all columns is right for 0"):
+    with pytest.raises(InfeasibleError, match="linkage attack on all columns re-identifies 0"):
         mw.release(frame, plan_of("inverse-frequency", match="0.35", intruder="all-columns"), random=SeededRandom(1))
     with pytest.raises(InfeasibleError, match="cannot be simulated"):
         mw.release(frame, not_simulated(intruder="all-columns"), random=SeededRandom(1))
@@ -181,7 +181,7 @@ def test_what_is_simulated_or_not_counted_is_said_before_and_after_the_release()
     tried = " ".join(str(verbs.dry_run(frame, plan_of()).summary()).split())
     done = mw.release(frame, plan_of(), random=SeededRandom(1)).release
     for text in (tried, " ".join(said(done).split())):
-        assert "Simulated: someone who also weighs how well x0, x1, x2" in text and "Not counted: how well" not in text
+        assert "Simulated linkage attack: using x0, x1, x2" in text and "Not counted: how well" not in text
     plan = not_simulated(order="kept")
     tried = " ".join(str(verbs.dry_run(frame, plan).summary()).split())
     done = mw.release(frame, plan, random=SeededRandom(1)).release

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.freed_memory import give_back_memory
-from maskwell.core.verdicts import at_most
+from maskwell.core.verdicts import above, at_most
 from maskwell.engines.kept_rows import kept_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
@@ -125,22 +125,25 @@ def with_stages(assessed: Assessment, stages: tuple[Stage, ...]) -> Assessment:
 def _against_all_columns(
     plan: ReleasePlan, build: Callable[[Fraction], tuple[Stage, ...]], fits: ColumnFits, tighter: Fraction | None
 ) -> tuple[tuple[Stage, ...], Fraction, JoinedRisk | None]:
-    """The stages, and what an intruder who uses all columns achieves: made for a smaller limit where the plan asks."""
+    """The stages, and what a linkage attack on all columns reaches: made for a smaller limit where the plan asks."""
     if tighter is not None:
         return build(tighter), tighter, None
     limit = plan.match if plan.against.weighs_columns and plan.match is not None else Fraction(1)
-    before: JoinedRisk | None = None
+    before, hopeless = None, None
     for part in true_file.TIGHTER:
+        if hopeless is not None and above(part, hopeless) and part != true_file.TIGHTER[-1]:
+            continue
         stages = build(part)
         joined = _joined(plan, stages, fits)
-        if joined is None or at_most(joined.right_surest + joined.error, limit) or joined == before:
+        if joined is None or at_most(joined.to_spare, limit) or joined == before:
             break  # a smaller limit would change nothing
-        before = joined
+        # the share falls more slowly than the limit that a matrix is made for
+        before, hopeless = joined, float(part * limit) / joined.to_spare * true_file.SLACK
     return stages, part, joined
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:
-    """What a linkage attack with the unchanged columns achieves, where it can be simulated."""
+    """What a linkage attack on unchanged columns reaches, where that can be simulated."""
     moving = [stage for stage in stages if {*stage.moved} & {*plan.keys}]
     fit = fits.get(tuple(moving[0].columns)) if len(moving) == 1 else None
     below = SMALL if plan.match is None else 1 / float(plan.match)
@@ -155,7 +158,7 @@ class Judge:
     plan: ReleasePlan
     stages: tuple[Stage, ...]
     file: TrueFile
-    joined: JoinedRisk | None = None  # The simulated linkage attack with unchanged columns
+    joined: JoinedRisk | None = None  # The simulated linkage attack on unchanged columns
     # Counts of the drawn file by their columns; None before there is one
     released: Mapping[Columns, CellTable] | None = None
     written: Rows | None = None  # The drawn records, where there are any

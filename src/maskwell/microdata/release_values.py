@@ -220,9 +220,9 @@ class Assessment(AnyRelease):
     risk, utility
         What an intruder can learn, and what the file is good for; risk is ``None`` without key variables.
     tighter
-        The part of the limit that matrices are made for, so that an intruder who uses unchanged columns meets it.
+        The part of the limit that matrices are made for, so that a linkage attack on unchanged columns stays below it.
     joined
-        How often a linkage attack with the unchanged columns is right, where it was simulated.
+        The linkage attack on unchanged columns, where that was simulated.
     side_channel_risk
         The risk of an intruder who knows unchanged columns that give something away; ``None`` where none does.
     found

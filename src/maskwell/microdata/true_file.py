@@ -174,8 +174,10 @@ def counted_tables(plan: ReleasePlan, tables: Mapping[Columns, CellTable]) -> li
     return [columns for columns in tables if columns in possible]
 
 
-# Parts of the limit that are tried in turn, where somebody who weighs all columns is to be kept below it
+# Parts of the limit that are tried in turn, where a linkage attack on all columns is to stay below it; parts above the
+# proportional one times SLACK are skipped
 TIGHTER = tuple(Fraction(n, 10) for n in range(10, 1, -1))
+SLACK = 1.25
 Count = Callable[[Sequence[str]], CellTable]  # counts the records in one more table
 
 

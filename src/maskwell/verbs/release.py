@@ -417,7 +417,7 @@ def _method_and_intruder(look: _Look) -> tuple[str, str]:
     stronger = replace(plan, intruder=ALL_COLUMNS.name)
     fits = column_fits(look.records, stronger, tables, look.columns)
     joined = assess_counts(TrueFile(tables=tables, fits=fits), stronger).joined
-    kept = joined is not None and plan.match is not None and at_most(joined.right_surest, plan.match)
+    kept = joined is not None and plan.match is not None and at_most(joined.to_spare, plan.match)
     return method, (ALL_COLUMNS if kept else ANY_LOOK).name
 
 

@@ -264,10 +264,10 @@ def test_an_intruder_who_is_right_exactly_as_often_as_allowed_is_allowed() -> No
     """Shares of right picks are simulated: 0.3 is three of ten, or three tenths and a bit."""
 
     def checked(share: float) -> None:
-        plain = SimpleNamespace(joined=SimpleNamespace(right_surest=share), risk=None, stages=())
+        plain = SimpleNamespace(joined=SimpleNamespace(to_spare=share), risk=None, stages=())
         plain.plan, plain.file = SimpleNamespace(keys=()), SimpleNamespace(others=())
         INTRUDERS["all-columns"].check_assessed(plain, Fraction(3, 10))
 
     checked(0.1 + 0.2)
     checked(0.3)
-    refused(InfeasibleError, r"right for 0\.3", checked, 0.3 + 1e-6)
+    refused(InfeasibleError, r"re-identifies 0\.3", checked, 0.3 + 1e-6)

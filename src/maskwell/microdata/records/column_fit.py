@@ -31,8 +31,8 @@ MOST_COLUMNS = 64
 LEARNED, MOST_KEPT = 1 << 20, 1 << 19  # rows that are counted at most, and rows up to which the values of all are kept
 TOGETHER = 1 << 16  # rows that are looked at together, however a file is read, so that codes do not depend on it
 MOST_ODDS = 1 << 24  # log odds that are kept at most: columns whose tables would need more are left out, the last first
-# The same for labels of two keys: of pairs with more the labels of either key count by themselves
-MOST_OF_PAIRS = 1 << 23
+# The same for labels of two keys: of pairs with more the labels of either key count by themselves; and of three keys
+MOST_OF_PAIRS = MOST_OF_TRIPLES = 1 << 23
 PRIOR = 5.0  # records that speak for the whole file beside those with a label, so that few of them say little
 
 
@@ -53,7 +53,9 @@ class ColumnFit:
     @cached_property
     def _odds(self) -> list[list[Real]]:
         """By other column, log odds with the labels below each other; and without one record that has both, its own."""
-        return [[np.concatenate([_log_odds(one, less) for one in tables]) for less in (0, 1)] for tables in self.counts]
+        used = self.labels.ways.shape[1]
+        tables = [tables[:used] for tables in self.counts]
+        return [[np.concatenate([_log_odds(one, less) for one in each]) for less in (0, 1)] for each in tables]
 
     @cached_property
     def told(self) -> Real:
@@ -90,10 +92,11 @@ class ColumnFit:
 
     def fits(self, cells: Array, records: Array) -> Real:
         """Shape (ways, cells, records): how well each record goes with each cell, learned from the others."""
-        codes, own, values = self.labels.codes[cells], self.labels.codes[self.cells[records]], self.values[records]
-        ways = self.labels.ways
+        ways, values = self.labels.ways, self.values[records]
+        starts, used = self.labels.starts[: ways.shape[1]], self.labels.codes[:, : ways.shape[1]]
+        codes, own = used[cells], used[self.cells[records]]
         sums, itself = np.zeros((len(ways), len(cells), len(records))), np.zeros((own.shape[1], len(records)))
-        of_cells, of_own = (codes + self.labels.starts).T, (own + self.labels.starts).T
+        of_cells, of_own = (codes + starts).T, (own + starts).T
         for column, (odds, others) in enumerate(self._odds):
             sums += np.tensordot(ways, odds[of_cells], 1)[:, :, values[:, column]]
             at = of_own, values[:, column]
@@ -101,26 +104,23 @@ class ColumnFit:
         same = np.where(codes.T[:, :, None] == own.T[:, None, :], itself[:, None, :], 0.0)
         return sums + np.tensordot(ways, same, 1)
 
-    def fits_of_pairs(self, cells: Array, records: Array) -> Real:
-        """Shape (ways, pairs): the same for one cell and one record at a time."""
-        starts = range(0, max(1, len(cells)), TOGETHER)
-        parts = [self._fits_of_pairs(cells[i : i + TOGETHER], records[i : i + TOGETHER]) for i in starts]
-        return np.concatenate(parts, axis=1)
-
-    def _fits_of_pairs(self, cells: Array, records: Array) -> Real:
-        sums, values = np.zeros((len(self.labels.ways), len(cells))), self.values[records].T
+    def odds_of_pairs(self, cells: Array, records: Array) -> PairOdds:
+        """The same for one cell and one record at a time, by labels and by other columns."""
+        values = self.values[records].T
         labels, owned = self.labels.codes[cells].T, self.labels.codes[self.cells[records]].T
         usual = [_usual(tables[0])[value] for tables, value in zip(self.counts, values, strict=True)]
+        weights = np.zeros(len(labels))
+        weights[: self.labels.ways.shape[1]] = self.labels.ways[-1]
+        odds = PairOdds(self.labels, np.zeros((len(labels), len(cells))), np.zeros((len(values), len(cells))))
         for one, (codes, own) in enumerate(zip(labels, owned, strict=True)):
             itself = (codes == own).astype(np.int64)
             having = np.maximum(self.counts[0][one].sum(axis=1)[codes] - itself, 0) + PRIOR
-            of_one = np.zeros(len(cells))
-            for tables, value, share in zip(self.counts, values, usual, strict=True):
+            for column, (tables, value, share) in enumerate(zip(self.counts, values, usual, strict=True)):
                 both = np.maximum(tables[one][codes, value] - itself, 0)
-                of_one += np.log((both + PRIOR * share) / (having * share))
-            for way in np.flatnonzero(self.labels.ways[:, one]).tolist():
-                sums[way] += self.labels.ways[way, one] * of_one
-        return sums
+                found = np.log((both + PRIOR * share) / (having * share))
+                odds.by_labels[one] += found
+                odds.by_column[column] += weights[one] * found
+        return odds
 
     def exchange_costs(self, cells: Array) -> Array:
         """Shape (cells, cells): the mean log odds that an exchange of keys shows, in whole millionths."""
@@ -134,31 +134,43 @@ class ColumnFit:
 
 
 @dataclass(frozen=True, eq=False)
-class CellLabels:
-    """The labels of each key and of pairs of keys, by cell, and how their log odds are added up."""
+class PairOdds:
+    """Log odds of the values of records given the labels of cells, one record and one cell at a time."""
 
-    codes: Array  # Shape (cells, labels): by number, the label of each key, and those of pairs of keys
+    labels: CellLabels
+    by_labels: Real  # Shape (labels, pairs): added up over the other columns
+    by_column: Real  # Shape (columns, pairs): added up over labels in the last of the ways
+
+
+@dataclass(frozen=True, eq=False)
+class CellLabels:
+    """The labels of each key and of several keys together, by cell, and how their log odds are added up."""
+
+    codes: (
+        Array  # Shape (cells, labels): by number, the label of each key, and those of pairs and of three keys in turn
+    )
     sizes: tuple[int, ...]  # How many labels each of them has
-    # Shape (ways, labels): what each counts where single keys are added up, and, of three keys or more, pairs
+    keys: tuple[tuple[int, ...], ...]  # Of which keys each of them is, by number
+    # Shape (ways, labels): what each counts where single keys are added up, and, of three keys or more, pairs; the last
+    # labels may count in none
     ways: Real
 
     @classmethod
     def of(cls, table: CellTable, columns: int) -> CellLabels:
-        """Labels of the keys of a table, and of the pairs with fewest labels, as many as there is room for."""
-        keys = len(table.columns)
-        pairs = combinations(range(keys), 2) if keys > 2 else ()
-        joint = (((a, b), table.codes[:, a] * np.int64(table.sizes[b]) + table.codes[:, b]) for a, b in pairs)
-        found = [(pair, *_numbered(both)) for pair, both in joint]
-        found = sorted(found, key=lambda one: one[1])
-        reached = np.cumsum([size for _, size, _ in found]) * VALUES * max(1, columns)
-        found = found[: int(np.searchsorted(reached, MOST_OF_PAIRS, side="right"))]
+        """Labels of the keys of a table, and of those pairs and triples with fewest labels that there is room for."""
+        keys, room = len(table.columns), VALUES * max(1, columns)
+        pairs = _labels_of(table, combinations(range(keys), 2), MOST_OF_PAIRS // room)
+        triples = _labels_of(table, ((k, k + 1, k + 2) for k in range(keys - 2)), MOST_OF_TRIPLES // room)
+        found = pairs if keys > 2 else []
         ways = np.zeros((2 if found else 1, keys + len(found)))
         ways[0, :keys] = ways[-1, :keys] = 1.0
         for place, (pair, _, _) in enumerate(found):
             ways[1, keys + place] = 1 / (keys - 1)
             ways[1, pair] -= 1 / (keys - 1)
-        codes = np.column_stack([table.codes, *(cell for _, _, cell in found)])
-        return cls(codes, (*map(len, table.levels), *(size for _, size, _ in found)), ways.round(12))
+        several = [*pairs, *triples]
+        codes = np.column_stack([table.codes, *(cell for _, _, cell in several)]).astype(np.int32)
+        sizes = (*map(len, table.levels), *(size for _, size, _ in several))
+        return cls(codes, sizes, (*((key,) for key in range(keys)), *(keys for keys, _, _ in several)), ways.round(12))
 
     @cached_property
     def starts(self) -> Array:
@@ -176,10 +188,19 @@ class CellLabels:
         return found
 
 
-def _numbered(labels: Array) -> tuple[int, Array]:
-    """How many labels there are, and the number of each in their order."""
-    distinct, numbers = np.unique(labels, return_inverse=True)
-    return len(distinct), numbers.astype(np.int32)
+def _labels_of(
+    table: CellTable, groups: Iterable[tuple[int, ...]], room: int
+) -> list[tuple[tuple[int, ...], int, Array]]:
+    """Groups of keys, how many labels each has, and the label of each cell: those with the fewest, as there is room."""
+    found = []
+    for group in groups:
+        joined, size = np.zeros(len(table), dtype=np.int64), 0
+        for key in group:
+            labels, joined = np.unique(joined * len(table.levels[key]) + table.codes[:, key], return_inverse=True)
+            size = len(labels)
+        found.append((group, size, joined))
+    found.sort(key=lambda one: one[1])
+    return found[: int(np.searchsorted(np.cumsum([size for _, size, _ in found]), room, side="right"))]
 
 
 def read_column_fit(

@@ -126,7 +126,7 @@ class ReleasedCounts(Intruder):
 
 
 class AllColumns(Intruder):
-    """Also weighs how well the unchanged columns go with the keys, which is simulated (`joined_columns`)."""
+    """Also uses the unchanged columns in a linkage attack, which is simulated (`joined_columns`)."""
 
     name = "all-columns"
     comment = "the limit also holds against an intruder who uses the other columns (simulated linkage attack)"
@@ -139,8 +139,8 @@ class AllColumns(Intruder):
         others, few = {*release.file.others} - known, smallest is None or below(float(smallest * limit), 1)
         if joined is None and others and few:
             raise InfeasibleError("what-all-columns-together-tell")
-        if joined is not None and above(joined.right_surest, limit):
-            raise InfeasibleError("someone-who-weighs-all-columns", limit=float(limit), nearest=joined.right_surest)
+        if joined is not None and above(joined.to_spare, limit):
+            raise InfeasibleError("someone-who-weighs-all-columns", limit=float(limit), nearest=joined.to_spare)
 
 
 ANY_LOOK, OWN_KEY, ALL_COLUMNS = AnyLook(), OwnKey(), AllColumns()

@@ -1,8 +1,9 @@
-"""Somebody who weighs all unchanged columns together, simulated: how often they pick the right record. Derived.
+"""A simulated linkage attack on all unchanged columns and all counts at once: how often the right record is picked.
 
-A record released in state o came from d with ``p_od N_d exp(t f_d) / sum_e p_oe N_e exp(t f_e)``: f_d says how well
-its other columns go with the keys of d (`column_fit`), t how far that is trusted. The best of several intruders is
-told.
+A record released in state o came from d with odds ``p_od N_d exp(t f_d)``: f_d says how well its other columns go with
+the keys of d, t how far that is trusted (`column_attackers`). The odds are taken as they are, or scaled to the true
+counts of all states that exchange records; the record that is picked is the best of those released with the keys of a
+person, or of all. The best of all these intruders is reported. Derived.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,42 +23,32 @@ from maskwell.core.verdicts import below as is_below
 from maskwell.microdata.records.column_fit import ColumnFit
 from maskwell.microdata.risk.arrivals import states_of
 from maskwell.microdata.risk.binomial_sums import expanded
+from maskwell.microdata.risk.column_attackers import ATTACKERS, ROUNDS, SCALINGS, LogLikelihood, Origins
 from maskwell.microdata.stages.stage import Stage
 
 SEED = 1  # files are drawn with a seed: they are only judged, and the same file is judged alike every time
 LOOKED_FOR = 20_000  # people who are looked for in all draws together, about
-FEWEST_DRAWS, MOST_DRAWS = 2, 50
-MOST_WORK = 1 << 26  # log odds that are looked up at most where there are more draws than the fewest
-MOST_STATES, AT_ONCE = 1500, 1 << 20  # states that exchange records at most; and chances that are worked out at once
+FEWEST_DRAWS, MOST_DRAWS = 2, 200
+# Log odds that are looked up at most where there are more draws than the fewest; so many are counted for each record
+MOST_WORK, PER_RECORD = 1 << 26, 20
+# States that exchange records at most; and log odds that are worked out at once: larger parts are not scaled to counts
+MOST_STATES, AT_ONCE = 1500, 1 << 23
+# Exponents of a likelihood, by their words in a report: columns reveal the same thing more than once
+TRUST = {"1": 1.0, "1/2": 0.5, "1/4": 0.25}
+LEAST_ODDS = -30.0  # log odds further below the best ones of a record are taken as these
+# Where a record is looked for, in words: among all of them, or those released with the keys of the person
+LOOKS = {"among records with the same released keys": False, "among all records": True}
 SUREST = 0.1  # of the picks, the part with the greatest chance
 SMALL = 5.0  # people whose keys fewer records have are looked for, where the plan has no limit
-TRUST = (1.0, 0.5)  # how much of its log odds naive Bayes weighs
-
-
-class Attacker(Protocol):
-    """Weighs how well the other columns of a record go with keys; a new one is a class and its place in `ATTACKERS`."""
-
-    def log_odds(self, fit: ColumnFit, cells: Array, records: Array) -> Iterator[Real]:
-        """``t f``, shape (pairs,), of a record and a cell at a time, once for each way; ``fit`` is of a drawn file."""
-
-
-class NaiveBayes:
-    """Adds up the log odds of all values given the labels of single keys, or of pairs of keys."""
-
-    def log_odds(self, fit: ColumnFit, cells: Array, records: Array) -> Iterator[Real]:
-        """All of them, and half of them."""
-        for sums in fit.fits_of_pairs(cells, records):
-            yield from (trust * sums for trust in TRUST)
-
-
-ATTACKERS: tuple[Attacker, ...] = (NaiveBayes(),)  # all who are tried
 
 
 @dataclass(frozen=True)
 class JoinedRisk:
-    """How often somebody is right who weighs how well unchanged columns go with the keys of a record."""
+    """How often an intruder is right who uses unchanged columns and all counts at once."""
 
-    columns: tuple[str, ...]  # the columns that were weighed
+    columns: tuple[str, ...]  # the columns that were used
+    attack: str  # of those that were tried, the attack that is right most often in its surest tenth
+    tried: int
     # people, draws: people whose keys few records have and who were looked for, and how often a file was drawn
     people: int
     draws: int
@@ -66,6 +58,11 @@ class JoinedRisk:
     # how many people that tenth has, all draws together; and the standard error of the share among them
     surest: int
     error: float
+
+    @property
+    def to_spare(self) -> float:
+        """The share of the surest tenth with a standard error to spare: what a limit is kept against."""
+        return self.right_surest + self.error
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -79,8 +76,8 @@ def joined_risk(
     moving = [stage for stage in stages if {*stage.moved} & {*keys}]
     if len(moving) != 1 or fit.table.columns != tuple(moving[0].columns):
         return None
-    (stage,) = moving
-    earlier = {name for one in stages if one is not stage for name in one.moved}
+    stage = moving[0].permanent  # enough releases reveal a kept report
+    earlier = {name for one in stages if one is not moving[0] for name in one.moved}
     keeps_labels = len(stage.outputs) == len(stage.states) and (stage.own == np.arange(len(stage.states))).all()
     simple = not stage.exchanges and stage.unit is None and keeps_labels
     if not simple or not {*keys} <= {*stage.columns} or earlier & {*stage.columns}:
@@ -89,13 +86,59 @@ def joined_risk(
     return None if search is None else search.outcome()
 
 
-class _Origins(NamedTuple):
+class _Flows(NamedTuple):
     """The true states that records of a released state come from: where they start, how many, and the flows."""
 
     starts: Array
     sizes: Array
     true: Array
     flow: Real
+
+
+class _Pairs(NamedTuple):
+    """Records of a drawn file beside the true states that they may come from; all that exchange records, or some."""
+
+    records: Array
+    first: Array  # the first pair of each record
+    record: Array  # record, true, flow: of each pair the place of the record, the state, and the expected records
+    true: Array
+    flow: Real
+    whole: bool
+
+
+class _Picks(NamedTuple):
+    """The best record for the keys that are looked for: its chance, and whether it has them in truth."""
+
+    keys: Array
+    chance: Real
+    right: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Targets:
+    """Records beside keys that are looked for, all records of one key in turn, so that the best is found quickly."""
+
+    pairs: Array  # pairs, place: those that are looked at, and the place of the record and the keys of each
+    place: Array
+    starts: Array  # where keys start among the places; in each the records are in an order by lot
+    keys: Array
+    right: Array  # whether the record at each place has the keys in truth
+
+    @classmethod
+    def of(cls, pairs: Array, record: Array, key: Array, true_key: Array) -> _Targets:
+        """Of some of all pairs, from the record and the key of each, and the true key of each record."""
+        lot = np.random.default_rng(SEED).permutation(len(true_key))
+        both, place = np.unique(key[pairs] * len(lot) + lot[record[pairs]], return_inverse=True)
+        keys, drawn = np.divmod(both, len(lot))
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        return cls(pairs, place, starts, keys[starts], true_key[np.argsort(lot)[drawn]] == keys)
+
+    def best(self, chance: Real) -> _Picks:
+        """Of equally good records the first by lot."""
+        mine = np.bincount(self.place, chance[self.pairs]).round(9)  # on every processor alike
+        top = np.maximum.reduceat(mine, self.starts)
+        at = np.flatnonzero(mine == np.repeat(top, np.diff(np.append(self.starts, len(mine)))))
+        return _Picks(self.keys, top, self.right[at[np.searchsorted(at, self.starts)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,37 +177,49 @@ class _Search:
             return None
         looked = np.concatenate(parts)
         people = self._people(looked)
-        pairs = int(self.stage.counts[looked] @ self._origins.sizes[looked])
-        work = pairs * self.fit.labels.codes.shape[1] * len(self.fit.columns)
+        pairs = self._pairs_of(looked)
+        work = pairs * (self.fit.labels.codes.shape[1] * len(self.fit.columns) + len(ATTACKERS) * len(TRUST) * ROUNDS)
+        work += PER_RECORD * len(self.state)
         draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
-        looks = [look for look in self._looks(looked, draws) if len(look[0])]
-        if not looks:
+        found: dict[str, list[_Picks]] = {}
+        for draw, attack, picks in self._attacks(parts, draws):
+            moved = picks._replace(keys=picks.keys + draw * (int(self.key.max()) + 1))
+            found.setdefault(attack, []).append(moved)
+        tried = [(self._shares(people * draws, picks), attack) for attack, picks in found.items()]
+        if not tried:
             return None
-        draw, true, drawn, chances = (np.concatenate(each) for each in zip(*looks, strict=True))
-        tried = [self._shares(people * draws, draw, true, drawn, chance) for chance in chances.T]
-        share, surest = max(one[1:] for one in tried)
+        (_, share, surest), attack = max(tried, key=lambda one: one[0][1:])
         return JoinedRisk(
             columns=self.fit.columns,
+            attack=attack,
+            tried=len(tried),
             people=people,
             draws=draws,
-            right=max(one[0] for one in tried),
+            right=max(one[0] for one, _ in tried),
             right_surest=share,
             surest=surest,
             error=math.sqrt(share * (1 - share) / surest),
         )
 
-    def _shares(self, people: int, draw: Array, true: Array, drawn: Array, chance: Real) -> tuple[float, float, int]:
-        """Right picks of all, and of the tenth with the greatest chance; equally good records are taken by lot."""
-        look = draw.astype(np.int64) * (int(self.key.max()) + 1) + self.key[drawn]
-        order = np.lexsort((np.random.default_rng(SEED).permutation(len(look)), -chance, look))
-        best = order[np.flatnonzero(np.append(True, np.diff(look[order]) > 0))]
-        weight = self.holders[drawn[best]]
-        right = (self.key[true[best]] == self.key[drawn[best]]) / weight
+    def _shares(self, people: int, picks: Sequence[_Picks]) -> tuple[float, float, int]:
+        """Right picks of all, and of the tenth with the greatest chance."""
+        keys, chance, found = (np.concatenate(each) for each in zip(*picks, strict=True))
+        order = np.lexsort((-chance, keys))  # keys may be those of states that exchange no records
+        best = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
+        weight = self._holders_of_keys[keys[best] % (int(self.key.max()) + 1)]
+        right = found[best] / weight
         order = np.argsort(-(chance[best] / weight), kind="stable")
         reached = np.cumsum(weight[order])
         tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
         share = float(np.average(right[tenth], weights=weight[tenth]))
         return float((right * weight).sum() / people), share, int(weight[tenth].sum())
+
+    @cached_property
+    def _holders_of_keys(self) -> Array:
+        return np.bincount(self.key, self.stage.counts).astype(np.int64)
+
+    def _pairs_of(self, states: Array) -> int:
+        return int(self.stage.counts[states] @ self._flows.sizes[states])
 
     def _parts(self) -> list[Array] | None:
         """States that exchange records where somebody is looked for, some of many; None where they are too large."""
@@ -188,47 +243,75 @@ class _Search:
         wanted = part[self.wanted[part]]
         return int(self.holders[wanted][np.unique(self.key[wanted], return_index=True)[1]].sum())
 
-    def _looks(self, looked: Array, draws: int) -> Iterator[tuple[Array, Array, Array, Real]]:
-        """Draw, true and released state of each record released with keys that are looked for, and its chances."""
-        looked_at = np.zeros(len(self.stage.states), dtype=bool)
-        looked_at[looked] = True
-        looked_at &= self.wanted
+    def _attacks(self, parts: Sequence[Array], draws: int) -> Iterator[tuple[int, str, _Picks]]:
+        """Of each draw and each attack what is picked."""
         sampler = self.stage.design.sampler(SeededRandom(SEED))
         released, true, _ = self.stage.transitions
         leaves = np.zeros(len(self.stage.states), dtype=bool)  # whether records may leave a state
         leaves[true[released != true]] = True
         moving = np.flatnonzero((self.state >= 0) & leaves[self.state])
+        room = AT_ONCE // max(len(self.fit.columns), self.fit.labels.codes.shape[1])
+        together = np.unique(np.cumsum([self._pairs_of(part) for part in parts]) // room, return_inverse=True)[1]
+        records = np.bincount(together, [self.stage.counts[part].sum() for part in parts]).astype(np.int64)
+        group = np.full(len(self.stage.states), -1)
+        for part, number in zip(parts, together.tolist(), strict=True):
+            group[part] = number
+        attackers: list[tuple[str, LogLikelihood]] = []
         for draw in range(draws):
             drawn = self.state.copy()
             drawn[moving] = np.asarray(sampler.sample(self.state[moving]).data)
             where = self.cell[drawn[moving]]
             fit = self.fit.shown(moving, np.where(where < 0, self.fit.cells[moving], where))
-            shown = np.flatnonzero((drawn >= 0) & looked_at[drawn])
-            several = np.cumsum(self._origins.sizes[drawn[shown]]) // AT_ONCE
-            for some in np.split(shown, np.flatnonzero(np.diff(several)) + 1):
-                yield np.full(len(some), draw), self.state[some], drawn[some], self._chances(fit, some, drawn[some])
+            if not attackers:  # how columns add up is much the same in every draw
+                learned = [(one.name, one.learned(fit)) for one in ATTACKERS]
+                attackers = [(name, likelihood) for name, likelihood in learned if likelihood is not None]
+            mine = np.where(drawn < 0, -1, group[drawn])
+            for number, people in enumerate(records.tolist()):
+                for pairs in self._pairs(np.flatnonzero(mine == number), drawn, room, people):
+                    for attack, picks in self._picks(fit, attackers, pairs, drawn):
+                        yield draw, attack, picks
 
-    def _chances(self, fit: ColumnFit, records: Array, drawn: Array) -> Real:
-        """Shape (records, intruders): the chance that records have the keys of the states they were released in."""
-        if not len(records):
-            return np.zeros((0, 1))
-        origins = self._origins
-        count = origins.sizes[drawn]
-        first = np.cumsum(count) - count
-        record, entry = expanded(origins.starts, drawn)
-        true = origins.true[entry]
-        same = self.key[true] == self.key[drawn][record]
-        chances = []
-        for attacker in ATTACKERS:
-            for fits in attacker.log_odds(fit, self.cell[true], records[record]):
-                below = fits - np.maximum.reduceat(fits, first)[record]
-                odds = origins.flow[entry] * np.exp(below)
-                chances.append(np.add.reduceat(odds * same, first) / np.add.reduceat(odds, first))
-        return np.stack(chances, axis=1).round(9)  # on every processor alike
+    def _pairs(self, records: Array, drawn: Array, room: int, people: int) -> Iterator[_Pairs]:
+        """Records that exchange keys; where these are too many or not all are kept, wanted ones, in parts."""
+        flows = self._flows
+        whole = len(records) == people and int(flows.sizes[drawn[records]].sum()) <= 2 * room
+        if not whole:
+            records = records[self.wanted[drawn[records]]]
+        several = np.cumsum(flows.sizes[drawn[records]]) // room * (not whole)
+        for some in np.split(records, np.flatnonzero(np.diff(several)) + 1):
+            count = flows.sizes[drawn[some]]
+            record, entry = expanded(flows.starts, drawn[some])
+            if len(record):
+                yield _Pairs(some, np.cumsum(count) - count, record, flows.true[entry], flows.flow[entry], whole)
+
+    def _picks(
+        self, fit: ColumnFit, attackers: Sequence[tuple[str, LogLikelihood]], pairs: _Pairs, drawn: Array
+    ) -> Iterator[tuple[str, _Picks]]:
+        """What each attack picks in a drawn file."""
+        odds = fit.odds_of_pairs(self.cell[pairs.true], pairs.records[pairs.record])
+        states, place = np.unique(pairs.true, return_inverse=True)
+        origins = Origins(pairs.first, pairs.record, place, self.stage.counts[states])
+        targets = [*self._targets(pairs, drawn[pairs.records])]
+        prior, tried = np.log(pairs.flow), [(name, likelihood(odds)) for name, likelihood in attackers]
+        for (name, fits), (exponent, trust) in product(tried, TRUST.items()):
+            logs = prior + trust * fits
+            weights = np.exp(np.maximum(logs - np.maximum.reduceat(logs, pairs.first)[pairs.record], LEAST_ODDS))
+            for how, scale in SCALINGS.items():
+                chance = (scale if pairs.whole else Origins.as_they_are)(origins, weights)
+                for where, looked_at in targets:
+                    yield f"{name}, exponent {exponent}{how}, {where}", looked_at.best(chance)
+
+    def _targets(self, pairs: _Pairs, shown: Array) -> Iterator[tuple[str, _Targets]]:
+        """Where records are looked for, in words; all records are, where these are known."""
+        key, true_key, wanted = self.key[pairs.true], self.key[self.state[pairs.records]], self.wanted[pairs.true]
+        for where, anywhere in LOOKS.items():
+            looked = wanted if anywhere and pairs.whole else wanted & (key == self.key[shown][pairs.record])
+            if looked.any():
+                yield where, _Targets.of(np.flatnonzero(looked), pairs.record, key, true_key)
 
     @cached_property
-    def _origins(self) -> _Origins:
+    def _flows(self) -> _Flows:
         released, true, flow, _ = self.stage.occurring_flows()
         order = np.argsort(released, kind="stable")
         count = np.bincount(released, minlength=len(self.stage.states))
-        return _Origins(np.append(0, np.cumsum(count)), count, true[order], flow[order])
+        return _Flows(np.append(0, np.cumsum(count)), count, true[order], flow[order])

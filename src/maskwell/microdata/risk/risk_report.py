@@ -149,7 +149,7 @@ class RiskReport(Result):
     units
         A :class:`~maskwell.microdata.risk.unit_risk.UnitRisk`, where units of the records are known.
     joined
-        A :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`, where it was simulated who weighs all columns.
+        A :class:`~maskwell.microdata.risk.joined_columns.JoinedRisk`, of the simulated linkage attack.
     joint_table
         A :class:`~maskwell.microdata.risk.joint_disclosure.JointRisk`, where other columns than keys are randomized.
     """
@@ -180,7 +180,7 @@ class RiskReport(Result):
 
     @cached_property
     def worst(self) -> float:
-        """The largest figure that the report has for a correct match, also of who weighs unchanged columns."""
+        """The largest figure that the report has for a correct match, also of the simulated linkage attack."""
         return max(self.worst_by_counts, 0.0 if self.joined is None else self.joined.right_surest)
 
     @cached_property

@@ -380,20 +380,26 @@ def joint_table_in_words(risk: RiskReport) -> str:
 
 
 def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
-    """What somebody reaches who weighs how well unchanged columns go with the keys; empty where it is not known."""
+    """What the simulated linkage attack on unchanged columns reaches; empty where it was not simulated."""
     joined = risk.joined
     if joined is None:
         return ""
     named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
-    go, right = "go" if len(joined.columns) > 1 else "goes", in_percent(joined.right)
-    surest = in_percent(joined.right_surest)
-    return Note("weighing-was-simulated", named=named, go=go, right=right, surest=surest)
+    return Note(
+        "weighing-was-simulated",
+        named=named,
+        right=in_percent(joined.right),
+        surest=in_percent(joined.right_surest),
+        error=in_percent(joined.error),
+        tried=joined.tried,
+        attack=joined.attack,
+    )
 
 
-ASSUMED = "Assumed known: that the person is in the file, the matrices, and the true counts."
+ASSUMED = "Assumes the intruder knows that the person is in the file, the transition matrices and the true counts."
 OF_UNITS = (
-    "Assumed known: that the person is in the file, the matrices, the true counts of records and units, and which"
-    " records belong together, where the file shows it."
+    "Assumes the intruder knows that the person is in the file, the transition matrices, the true counts of records and"
+    " units, and which records belong together, where the file shows it."
 )
 
 

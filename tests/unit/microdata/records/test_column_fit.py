@@ -76,7 +76,16 @@ def test_fits_and_costs_are_learned_from_the_other_records_or_the_released_file(
     expected = [[by_hand(rows, fit.table.label(int(cell)), order[record]) for record in records] for cell in cells]
     np.testing.assert_allclose(fit.fits(cells, records), np.moveaxis(expected, 2, 0), atol=1e-9)
     every, each = np.repeat(cells, len(records)), np.tile(records, len(cells))
-    np.testing.assert_allclose(fit.fits_of_pairs(every, each), fit.fits(cells, records).reshape(2, -1), atol=1e-9)
+    odds, ways = fit.odds_of_pairs(every, each), fit.fits(cells, records).reshape(2, -1)
+    np.testing.assert_allclose(fit.labels.ways @ odds.by_labels[:6], ways, atol=1e-9)
+    np.testing.assert_allclose(odds.by_column.sum(axis=0), ways[-1], atol=1e-9)
+    whole = [
+        sum(odds_by_hand(rows, KEYS, fit.table.label(int(c)), order[r], one) for one in OTHERS)
+        for c in cells
+        for r in records
+    ]
+    assert fit.labels.keys[6:] == ((0, 1, 2),)
+    np.testing.assert_allclose(odds.by_labels[6], whole, atol=1e-9)
     rows = made()
     fit, cells = fit_of(rows), np.array([2, 7, 9])
     costs = fit.exchange_costs(cells)
@@ -94,7 +103,7 @@ def test_fits_and_costs_are_learned_from_the_other_records_or_the_released_file(
     for record, cell in zip(records.tolist(), cells.tolist(), strict=True):
         for name, label in zip(KEYS, fit.table.label(int(cell)), strict=True):
             again[name][order[record]] = label
-    found = fit.shown(records, cells).fits_of_pairs(np.arange(3), records[:3])
+    found = fit.labels.ways @ fit.shown(records, cells).odds_of_pairs(np.arange(3), records[:3]).by_labels[:6]
     expected = [by_hand(again, fit.table.label(i), order[record]) for i, record in enumerate(records[:3].tolist())]
     np.testing.assert_allclose(found.T, expected, atol=1e-9)
     np.testing.assert_array_equal(fit.cells, fit_of(rows).cells)  # the first one is as it was
@@ -103,12 +112,14 @@ def test_fits_and_costs_are_learned_from_the_other_records_or_the_released_file(
 def test_pairs_of_many_labels_and_records_of_long_files_are_cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = made()
     whole = fit_of(rows)
-    sizes = sorted(whole.labels.sizes[3:])
+    sizes, triple = sorted(whole.labels.sizes[3:6]), whole.labels.sizes[6]
     monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", sizes[0] * column_fit.VALUES * len(OTHERS))
     fit = fit_of(rows)
-    assert fit.labels.sizes[3:] == (sizes[0],)
+    assert fit.labels.sizes[3:] == (sizes[0], triple)
     np.testing.assert_allclose(fit.labels.ways @ np.ones(4), [3, 2.5])  # a pair in place of two halves
     monkeypatch.setattr(column_fit, "MOST_OF_PAIRS", 0)
+    monkeypatch.setattr(column_fit, "MOST_OF_TRIPLES", 0)
+    assert fit_of(rows).labels.keys == ((0,), (1,), (2,))
     assert fit_of(rows).labels.ways.tolist() == [[1.0, 1.0, 1.0]]
     rows = made()
     monkeypatch.setattr(column_fit, "MOST_KEPT", 10)
