@@ -419,13 +419,12 @@ def test_missing_keys_become_a_category_and_k_is_a_limit(tmp_path: Path) -> None
     assert "\nk = 5  # match = 1/5: no record may be matched correctly with a probability above 0.2" in text
     assert "(or k = 4)" in first_plan(path, match="0.25")
     assert read_plan(first_plan({"sex": ["f", "m"] * 30})).missing == "unchanged"
-    for refused, said in (
+    for limits, said in (
         ({"k": 5, "match": "0.2"}, "cannot be combined with"),
         ({"k": 1}, "2 or more"),
         ({"k": 2.5}, "2 or"),
     ):
-        with pytest.raises(ParameterError, match=said):
-            first_plan(path, **refused)
+        refused(ParameterError, said, first_plan, path, **limits)
 
 
 @pytest.mark.parametrize("rows", [3, 30])
