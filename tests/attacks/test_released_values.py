@@ -101,7 +101,9 @@ def test_every_bound_is_attacked() -> None:
 
 
 def plan_of(protect: Mapping[str, Any], **more: Any) -> ReleasePlan:
-    return ReleasePlan.of([dict(protect)], keys=["value"], order="kept", demonstration=True, **more)
+    return ReleasePlan.of(
+        [dict(protect)], keys=["value"], order="kept", accept=["record-order"], demonstration=True, **more
+    )
 
 
 def joint_of(plan: ReleasePlan, rows: list[Record] = ROWS) -> Joint:

@@ -253,11 +253,11 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
 
 
 def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
-    """Columns of a file that may be read again once it is counted: ids, units, and what is published unchanged."""
+    """Columns of a file that may be read again once it is counted: ids, units, keys in order, and what is unchanged."""
     unchanged = {*names} - {*plan.randomized, *plan.unpublished}
     named = {one for one in (id_, plan.unit) if one is not None}
     counted = {name for table in tables_of(plan) for name in table} if unchanged or plan.unit is not None else set()
-    return unchanged | named | counted
+    return unchanged | named | counted | {*_keys_in_order(plan)}
 
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
@@ -308,13 +308,15 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     )
 
 
+def _keys_in_order(plan: ReleasePlan) -> list[str]:
+    """Randomized keys whose record order is kept."""
+    return [name for name in plan.keys if name in plan.randomized] if plan.order == "kept" else []
+
+
 def _revealed_by_order(records: Rows, plan: ReleasePlan, tables: Tables) -> list[str]:
     """Randomized keys that the order of the records reveals, where it is kept."""
-    keys = [name for name in plan.keys if name in plan.randomized]
-    if plan.order != "kept" or not keys:
-        return []
-    counted = {name: tables[(name,)] for name in keys}
-    return [*columns_in_order(records, counted, declared=plan.missing != "category")]
+    counted = {name: tables[(name,)] for name in _keys_in_order(plan)}
+    return [] if not counted else [*columns_in_order(records, counted, declared=plan.missing != "category")]
 
 
 def _joint_members(

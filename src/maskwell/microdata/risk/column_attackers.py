@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
+from maskwell.core.verdicts import below
 from maskwell.microdata.records.column_fit import ColumnFit, PairOdds
 
 ROUNDS, NEAR, TINY = 20, 1e-3, 1e-9  # of the scaling: at most so many, until sums are so near; the least sum
@@ -110,7 +111,7 @@ class Origins:
         for _ in range(ROUNDS):
             share = self.as_they_are(odds * factor[self.place])
             sums = np.bincount(self.place, share, minlength=len(factor))
-            if np.abs(sums - self.counts).max() < NEAR:
+            if below(float(np.abs(sums - self.counts).max()), NEAR):
                 break
             factor *= self.counts / np.maximum(sums, TINY)
         return share
