@@ -36,7 +36,7 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 PARTS = {
     "AttributeRisk",
     "ReportedAttribute", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
-    "Analysis", "Association", "ComparedTerm", "Efficiency", "Entry",
+    "Analysis", "Association", "ComparedTerm", "Diversity", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
     "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
     "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",

@@ -17,6 +17,7 @@ from maskwell.microdata.kept_bounds import check_kept, exempted
 from maskwell.microdata.records.recoding import MOST_REMEMBERED
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
+from maskwell.microdata.risk.diversity import LEVELS, DiversityOfRecords
 from maskwell.microdata.risk.file_risk import LevelContribution, VariableContribution
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.special_unique_scores import SpecialUniques
@@ -301,7 +302,26 @@ def attribute_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRi
     rows = [_attribute_row(one, "") for one in before] + [_attribute_row(one, ", released") for one in after]
     meanings = {"one value": "cells-of-one-value", "skewed": "cells-that-are-skewed"}
     meanings |= {"released": "released-as-they-look"} if after else {}
-    return [GAP, Grid(header, rows), *(Notes([Note(code)], word=word) for word, code in meanings.items())]
+    notes = [Notes([Note(code)], word=word) for word, code in meanings.items()]
+    return [GAP, Grid(header, rows), *notes, *diversity_table(before, after)]
+
+
+def diversity_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRisk]) -> list[Block]:
+    """The l-diversity of sensitive columns over all records, one kind to a line."""
+    header = ["l-diversity of records", "min", "Q1", "median", "mean", "Q3", "max"]
+    header += [f"l < {level}" for level in LEVELS]
+    rows = [
+        [f"{shorten(one.sensitive, 12)}{which}, {name}", *_diversity_figures(kind), *map(count, kind.below.values())]
+        for attributes, which in ((before, ""), (after, ", released"))
+        for one in attributes
+        for name, kind in one.diversity.kinds()
+    ]
+    return [GAP, Grid(header, rows), Notes([Note("diversity-of-records")], word="l-diversity")]
+
+
+def _diversity_figures(kind: DiversityOfRecords) -> list[str]:
+    quantiles = [kind.minimum, kind.first_quartile, kind.median, kind.mean, kind.third_quartile, kind.maximum]
+    return [f"{Printed(value):.2f}".removesuffix(".00") for value in quantiles]
 
 
 def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
