@@ -20,6 +20,7 @@ from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed
 from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
@@ -182,6 +183,7 @@ class TrueFile:
     channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
     # How many categories each recoded column had, and how many it has
     recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)  # How many values each key has lost
     further: tuple[str, ...] = ()  # Columns that rules ask, made from others, and that are not published
     notes: tuple[str, ...] = ()  # What a reader should know of recodes
 
@@ -227,7 +229,8 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
         plan = plan.in_codes(recoding(source, str(records)).style)
     if any(isinstance(rule, Rule) for rule in plan.rules):
         plan, further = narrowed(plan, names)
-    return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
+    lost = suppression_of(recoded(records, Recoding(plan.recodes)), plan)
+    return recoded(records, Recoding(plan.recodes, further, follow_order=kept, suppression=lost)), plan
 
 
 def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
@@ -240,7 +243,7 @@ def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) ->
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
     """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter."""
-    recoding = recoding_of(records) if plan.recodes or plan.rules else None
+    recoding = recoding_of(records) if plan.recodes or plan.rules or plan.suppress else None
     names = records.schema.names
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
@@ -264,6 +267,12 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
             told = listed(map(repr, labels), len(labels), 60)
             notes.append(Note("labels-that-no-record-has", column=column, labels=told))
         notes += [Note("kept-order-tells-old-values", column=column) for column in recoding.told_by_order()]
+    lost = None if recoding is None else recoding.suppression
+    if lost is not None and plan.suppress is not None:
+        counts = ", ".join(f"{name} {n:,}" for name, n in lost.by_key.items())
+        notes.append(
+            Note("values-were-suppressed", counts=counts, records=lost.records, n=lost.table.n, k=plan.suppress.k)
+        )
     return TrueFile(
         tables=tables,
         path=records.path or "",
@@ -274,6 +283,7 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         members=members,
         channels=channels,
         recoded={} if recoding is None else recoding.categories(),
+        suppressed={} if lost is None else lost.by_key,
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )

@@ -25,13 +25,15 @@ from maskwell.microdata.plans.method import located
 from maskwell.microdata.plans.plan_entries import by_text, typed, unknown_label, write_toml
 from maskwell.microdata.plans.protection import INCLUDED, UNIT, Protection
 from maskwell.microdata.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
+from maskwell.microdata.plans.suppression import check_suppression, read_suppression, suppression_contents
+from maskwell.microdata.records.local_suppression import LocalSuppression
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, Intruder, intruder_named
 from maskwell.microdata.stages.stage import Randomization
 
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
-_TABLES = ("release", "recode", "protect", "rule", "codebook")
+_TABLES = ("release", "recode", "suppress", "protect", "rule", "codebook")
 RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
     "keys": read.names,
@@ -110,6 +112,8 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         Whom ``match`` speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
     recodes
         Columns that are made coarser before anything is counted; all else in the plan speaks of their new categories.
+    suppress
+        Values of key variables that are left out for k-anonymity, before anything else is counted.
     codebook
         For some columns all their labels, as texts and in order, also those that do not occur.
     title
@@ -131,6 +135,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
     protections: tuple[Protection, ...]
     rules: tuple[AnyRule, ...] = ()
     recodes: Mapping[str, Recode] = field(default_factory=dict)
+    suppress: LocalSuppression | None = None
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     as_typed: ReleasePlan | None = field(default=None, compare=False, repr=False)
 
@@ -144,11 +149,13 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         *,
         rule: Sequence[AnyRule | Mapping[str, Any]] = (),
         recode: Mapping[str, Recode | Mapping[str, Any]] | None = None,
+        suppress: LocalSuppression | Mapping[str, Any] | None = None,
         codebook: Mapping[str, Sequence[Any]] | None = None,
         **release: Any,
     ) -> ReleasePlan:
         """From values as people type them; ``release`` takes the keys of the table ``[release]``."""
-        columns = {"recode": recode or {}, "codebook": {} if codebook is None else codebook}
+        columns: dict[str, Any] = {"recode": recode or {}, "codebook": {} if codebook is None else codebook}
+        columns |= {} if suppress is None else {"suppress": suppress}
         return cls.from_dict({"release": release, "protect": protect, "rule": rule, **columns})
 
     @classmethod
@@ -159,14 +166,17 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         rules = top.take("rule", lambda value, _: read.tables(value, "rule"), ())
         codebook = top.take("codebook", read.table, {})
         recodes = top.take("recode", lambda value, _: read_recodes(value), {})
+        suppress = top.take("suppress", lambda value, _: value)
         table = read.Entries(top.take("release", read.table, {}), "[release]")
         top.finish(_TABLES)
         values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
         table.finish(RELEASE_ENTRIES)
+        keys = values.get("keys", ())
         return cls(
             protections=tuple(Protection.read(one, f"[[protect]] number {i}") for i, one in enumerate(protections, 1)),
             rules=tuple(read_rule(one, f"[[rule]] number {i}") for i, one in enumerate(rules, 1)),
             recodes=recodes,
+            suppress=None if suppress is None else read_suppression(suppress, keys),
             codebook={column: _codebook(labels, column) for column, labels in codebook.items()},
             **values,
         )
@@ -280,6 +290,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         release = {key: _plain(getattr(self, key)) for key in RELEASE_ENTRIES if getattr(self, key) != _DEFAULTS[key]}
         recodes = {column: recode_contents(recode) for column, recode in self.recodes.items()}
         out: dict[str, Any] = {"release": release, **({"recode": recodes} if recodes else {})}
+        out |= {} if self.suppress is None else {"suppress": suppression_contents(self.suppress)}
         out |= {"protect": [one.contents() for one in self.protections]}
         out |= {"rule": [rule.contents() for rule in self.rules]} if self.rules else {}
         codebook = {column: list(labels) for column, labels in self.codebook.items()}
@@ -352,6 +363,7 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for i, rule in enumerate(plan.rules, 1):
         yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
     yield from ((f"[recode.{name}]", name) for name in plan.recodes)
+    yield from (("[suppress]: keys", name) for name in (() if plan.suppress is None else plan.suppress.keys))
     yield from (("[codebook]", name) for name in plan.codebook)
     yield from (("[release]: formulas", name) for name in _in_formulas(plan))
 
@@ -369,6 +381,7 @@ def check_plan(plan: ReleasePlan) -> None:
     _check_roles(plan)
     if plan.recodes:
         check_recodes(plan)
+    check_suppression(plan)
     first: dict[str, int] = {}
     for i, protection in enumerate(plan.protections, 1):
         for name in protection.moved:

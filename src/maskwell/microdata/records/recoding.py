@@ -25,6 +25,7 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import Source, find_column
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.microdata.records.local_suppression import Suppression
 
 MOST_REMEMBERED = 100_000  # values of a column whose new values are remembered
 
@@ -102,7 +103,8 @@ def _number(value: Any) -> Fraction:
 
 def recoded(records: Rows, recoding: Recoding) -> Rows:
     """The records with some columns made coarser."""
-    return records.with_view(recoding) if recoding.recodes or recoding.further else records
+    changes = recoding.recodes or recoding.further or recoding.suppression is not None
+    return records.with_view(recoding) if changes else records
 
 
 def recoding_of(records: Rows) -> Recoding | None:
@@ -126,7 +128,7 @@ YES, NO = "yes", "no"
 
 
 class Recoding:
-    """Recodes of some columns, which remember the values that they met, and further columns made from the new ones."""
+    """Recodes of some columns, which remember the values that they met, values left out, and further columns."""
 
     def __init__(
         self,
@@ -134,7 +136,9 @@ class Recoding:
         further: Mapping[str, Indicator] | None = None,
         *,
         follow_order: bool = False,
+        suppression: Suppression | None = None,
     ) -> None:
+        self.suppression = suppression
         self.recodes, self.further = dict(recodes), dict(further or {})
         self._orders = {name: FineOrder() for name in self.recodes} if follow_order else {}
         self._met: dict[str, dict[Any, Any]] = {name: {} for name in (*self.recodes, *self.further)}
@@ -148,7 +152,10 @@ class Recoding:
             place = find_column(source.schema, name, path)
             about, kind = self._about.get(name), source.schema.field(name).type
             columns[place] = _Column(name, recode, about, kind, self._met[name], self._orders.get(name))
-        return RecodedSource(source, columns, {name: (one, self._met[name]) for name, one in self.further.items()})
+        further = {name: (one, self._met[name]) for name, one in self.further.items()}
+        if self.suppression is None:
+            return RecodedSource(source, columns, further)
+        return RecodedSource(self.suppression(RecodedSource(source, columns, {}), path), {}, further)
 
     def categories(self) -> dict[str, tuple[int, int]]:
         """How many values each column had and has, of those met so far; at most so many as are remembered."""
