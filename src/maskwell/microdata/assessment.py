@@ -29,6 +29,7 @@ from maskwell.microdata.side_channels import check_side_channels, side_channel_r
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
+from maskwell.microdata.utility.propensity import propensity_score, widest_table
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 
 
@@ -186,7 +187,11 @@ class Judge:
         compared = [columns for columns in tables if columns in asked]
         after = None if self.released is None else [self.released[table] for table in compared]
         shares = {name: n / self.file.rows for name, n in (changed or {}).items()}
-        return assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
+        utility = assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
+        widest = None if self.released is None else widest_table(tables, self.released, plan.randomized)
+        if widest is None or self.released is None:
+            return utility
+        return replace(utility, propensity=propensity_score(tables[widest], self.released[widest]))
 
     @cached_property
     def _released_keys(self) -> CellTable | None:

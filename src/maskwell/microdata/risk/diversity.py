@@ -67,8 +67,8 @@ class Diversity:
         """From the cell and the count of every pair of a cell and a value that occurs."""
         sizes = np.bincount(cell, counts)
         entropy = np.log(sizes) - np.bincount(cell, counts * np.log(counts)) / sizes
-        kinds = (np.bincount(cell).astype(float), np.exp(np.maximum(entropy, 0)), recursive_diversity(cell, counts))
-        return cls(*(DiversityOfRecords.of(values, sizes) for values in kinds))
+        kinds = (np.bincount(cell), np.exp(np.maximum(entropy, 0)), recursive_diversity(cell, counts))
+        return cls(*(DiversityOfRecords.of(values.astype(np.float64), sizes) for values in kinds))
 
     def kinds(self) -> Sequence[tuple[str, DiversityOfRecords]]:
         """Each kind with its name."""
@@ -79,7 +79,7 @@ class Diversity:
         return {name: dict(vars(one)) for name, one in self.kinds()}
 
 
-def recursive_diversity(cell: Array, counts: Real, c: Fraction = RECURSIVE) -> Real:
+def recursive_diversity(cell: Array, counts: Real, c: Fraction = RECURSIVE) -> Array:
     """The largest l of recursive (c, l)-diversity of every cell, compared in whole numbers."""
     order = np.lexsort((-counts, cell))
     sorted_cell, falling = cell[order], np.rint(counts[order]).astype(np.int64)

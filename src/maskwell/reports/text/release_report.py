@@ -214,7 +214,8 @@ def _changes(release: AnyRelease) -> list[Block]:
         [row.name, _plain(row.expected), *([_plain(row.realised)] if done else []), row.inflation]
         for row in words.utility_rows(release)
     ]
-    return [Grid(header, rows), *_kept(release.stages)] if rows else []
+    alike = [Paragraph(text, indent="  ") for text in words.likeness(release.utility)]
+    return [Grid(header, rows), *_kept(release.stages), *alike] if rows else []
 
 
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:

@@ -22,6 +22,7 @@ from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.microdata.utility.utility_measures import RegressionComparison
+from maskwell.microdata.utility.utility_report import UtilityReport
 from maskwell.notes import Note
 from maskwell.reports.plain_words import count, counted
 from maskwell.reports.text.names_in_words import (
@@ -294,6 +295,25 @@ def utility_rows(release: AnyRelease) -> list[UtilityRow]:
         )
         for one in release.utility.variables.values()
     ]
+
+
+def likeness(utility: UtilityReport) -> list[str]:
+    """How alike the original and the released file are, in sentences; none before the draw."""
+    single = [(name, one.distance.hellinger) for name, one in utility.variables.items() if one.distance is not None]
+    double = [(" and ".join(one.columns), one.hellinger) for one in utility.pairs if one.hellinger is not None]
+    far = [_farthest(*zip(*distances, strict=True)) for distances in (single, double) if distances]
+    said: list[str] = [Note("hellinger-distances", distances=" and ".join(far))] if far else []
+    score = utility.propensity
+    if score is not None and score.ratio is not None:
+        pmse, columns = f"{Printed(score.pmse):.2g}", shorten(in_words(score.columns), 60)
+        said.append(Note("propensity-score", columns=columns, pmse=pmse, ratio=factor_text(score.ratio)))
+    return said
+
+
+def _farthest(names: Sequence[str], distances: Sequence[float]) -> str:
+    most = max(distances)
+    name = next(name for name, one in zip(names, distances, strict=True) if at_least(one, most))
+    return f"{Printed(most):.3f} ({shorten(name, 40)})"
 
 
 def factor_text(factor: float) -> str:
