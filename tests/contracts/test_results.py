@@ -38,7 +38,7 @@ PARTS = {
     "ReportedAttribute", "DrawnAgain", "JoinedRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
     "Analysis", "Association", "ComparedTerm", "Diversity", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
-    "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
+    "PropensityScore", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
     "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
     "VariableContribution", "VariableUtility",
 }  # fmt: skip

@@ -18,7 +18,7 @@ from maskwell.engines.rows import WRITTEN_AS, Rows
 from maskwell.errors import ParameterError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
-from maskwell.microdata.plans.recodes import narrowed
+from maskwell.microdata.plans.recodes import narrowed, with_records
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
@@ -225,6 +225,7 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
     with records.open_stored([]) as source:
         names = source.schema.names
         plan.check(names)
+        plan = with_records(plan, records)
         recoding = Recoding(plan.recodes, follow_order=kept)
         plan = plan.in_codes(recoding(source, str(records)).style)
     if any(isinstance(rule, Rule) for rule in plan.rules):

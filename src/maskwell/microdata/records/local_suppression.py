@@ -90,7 +90,7 @@ def suppressed(table: CellTable, asked: LocalSuppression, *, declared: bool = Tr
         known, group = np.unique(_keys(pattern, sizes), return_inverse=True)
         enough = (np.bincount(group.reshape(-1), table.counts[left]) >= asked.k) | np.isin(known, settled)
         chosen = enough[group.reshape(-1)]
-        lost[np.ix_(left[chosen], keys)] = True
+        lost[left[chosen][:, None], keys] = True
         settled, left = np.union1d(settled, known[enough]), left[~chosen]
     for cell in left.tolist():
         _join(cell, codes, lost, table.counts, rank, asked.k)

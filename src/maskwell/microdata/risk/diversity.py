@@ -65,7 +65,7 @@ class Diversity:
     @classmethod
     def of(cls, cell: Array, counts: Real) -> Diversity:
         """From the cell and the count of every pair of a cell and a value that occurs."""
-        sizes = np.bincount(cell, counts)
+        sizes = np.asarray(np.bincount(cell, counts), dtype=np.float64)
         entropy = np.log(sizes) - np.bincount(cell, counts * np.log(counts)) / sizes
         kinds = (np.bincount(cell), np.exp(np.maximum(entropy, 0)), recursive_diversity(cell, counts))
         return cls(*(DiversityOfRecords.of(values.astype(np.float64), sizes) for values in kinds))

@@ -122,12 +122,12 @@ def _chances(X: Any, codes: Array, size: Real, released: Real) -> Real:
 def _newton(X: Any, size: Real, released: Real) -> Real:
     """Newton's method for a logistic regression; directions that the data do not tell apart are not taken."""
     eta = np.full(len(size), math.log(released.sum() / (size.sum() - released.sum())))
-    p = 1 / (1 + np.exp(-eta))
+    p: Real = 1 / (1 + np.exp(-eta))
     for _ in range(STEPS):
         curvature = (X.T @ (X * (size * p * (1 - p))[:, None])).toarray()
         step = X @ np.linalg.lstsq(curvature, X.T @ (released - size * p), rcond=RANK)[0]
         eta = eta + np.clip(step, -4, 4)  # a cell that all but tells the file apart moves on without end
-        new = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+        new: Real = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
         change, p = float(np.abs(new - p).max()), new
         if change < STEADY:
             break
