@@ -61,6 +61,4 @@ def suppression_of(records: Rows, plan: ReleasePlan) -> Suppression | None:
     """What a plan leaves out of records that are recoded already; they are read once for it."""
     if plan.suppress is None:
         return None
-    declared = plan.missing != "category"
-    table = count_tables(records, [plan.suppress.keys], declared=declared)[0]
-    return suppressed(table, plan.suppress, declared=declared)
+    return suppressed(count_tables(records, [plan.suppress.keys], declared=False)[0], plan.suppress)

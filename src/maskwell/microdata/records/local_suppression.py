@@ -3,7 +3,7 @@
 All records with the same keys lose the same values. A missing value counts as a category of its own: someone who knows
 a person's true keys then finds at least k records that may be the person's. Where a missing value matched any other, as
 in sdcMicro with alpha = 1, fewer values would go, but the only record without a value would still be that of the person
-whose value is unique (derived).
+whose value is unique (derived). Codes that a labelled file declares missing are values: who opens the file sees them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class Suppression:
 
     table: CellTable  # Counts over the keys, before
     lost: Array  # Whether the cell loses the value of the key, shape (cells, keys)
-    declared: bool = True  # Whether codes that the file declares missing are missing values
 
     @property
     def by_key(self) -> dict[str, int]:
@@ -63,7 +62,7 @@ class Suppression:
         return SuppressedSource(source, path, self)
 
 
-def suppressed(table: CellTable, asked: LocalSuppression, *, declared: bool = True) -> Suppression:
+def suppressed(table: CellTable, asked: LocalSuppression) -> Suppression:
     """Which values of the keys to leave out so that all released keys are those of at least k records.
 
     Sets of keys are tried in rising size, and among equally large ones the least important first. Records that are
@@ -77,7 +76,7 @@ def suppressed(table: CellTable, asked: LocalSuppression, *, declared: bool = Tr
         raise PlanError("suppress-has-fewer-records-than-k", n=table.n, k=asked.k)
     codes, rank = _codes(table), _ranks(table, asked.importance)
     if asked.exact:
-        return Suppression(table, _fewest(codes, table.counts, asked.k, rank), declared)
+        return Suppression(table, _fewest(codes, table.counts, asked.k, rank))
     lost = np.zeros(codes.shape, dtype=bool)
     sizes = [size + 1 for size in table.sizes]
     left = np.flatnonzero(table.counts < asked.k)
@@ -94,7 +93,7 @@ def suppressed(table: CellTable, asked: LocalSuppression, *, declared: bool = Tr
         settled, left = np.union1d(settled, known[enough]), left[~chosen]
     for cell in left.tolist():
         _join(cell, codes, lost, table.counts, rank, asked.k)
-    return Suppression(table, lost, declared)
+    return Suppression(table, lost)
 
 
 def _codes(table: CellTable) -> Array:
@@ -202,7 +201,7 @@ class SuppressedSource:
         self.done, self.close = source.done, source.close
         self._places = find_columns(source.schema, table.columns, path)
         levels = dict(zip(table.columns, table.levels, strict=True))
-        self._coders = coders_of(source, table.columns, declared=suppression.declared, levels=levels)
+        self._coders = coders_of(source, table.columns, declared=False, levels=levels)
         self._sizes = [len(coder.labels) + 1 for coder in self._coders.values()]
         if possible_cells(self._sizes) >= 1 << 62:
             raise TooLargeError("suppress-has-too-many-cells")
@@ -221,7 +220,8 @@ class SuppressedSource:
                 codes = codes_of(self._coders, batch)
                 cell = self._finder.find(joint_keys([*codes.values()], self._sizes, len(batch), first=MISSING))
                 rows = np.arange(len(batch))
-                for place, gone in zip(self._places, self._lost[cell].T, strict=True):
+                for place, own, lost in zip(self._places, codes.values(), self._lost[cell].T, strict=True):
+                    gone = lost | (own == MISSING)  # all missing values alike: nobody sees which were suppressed
                     if place in given and gone.any():
                         given[place] = given[place].take(arrow.array(rows, mask=gone))
             yield arrow.RecordBatch.from_arrays([given[p] for p in asked], [self.schema.names[p] for p in asked])

@@ -2,12 +2,14 @@
 
 import csv
 import json
+import math
 import random
 from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.support.quiet import refused
 from tests.support.together import together
 
@@ -163,3 +165,27 @@ def test_a_released_file_tells_what_was_left_out(tmp_path: Path) -> None:
     assert "suppressed" in (tmp_path / "out" / "internal" / "report.html").read_text(encoding="utf-8")
     again = mw.risk(str(source), "town,job", receipt=str(tmp_path / "out" / "internal" / "receipt.json"))
     assert again.before.smallest >= 4, "the risk is that of the file as it was randomized"
+
+
+@together("kind", [".sav", ".parquet"])
+def test_every_kind_of_file_loses_values_and_shows_one_missing_value(tmp_path: Path, kind: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    draw = random.Random(2)
+    town = [float(one) for one in draw.choices([1, 2, 3], [60, 30, 3], k=150)]
+    town[:12] = [4.0] * 2 + [math.nan] * 10
+    data = {"town": town, "job": draw.choices("xyz", [50, 30, 2], k=150), "sick": draw.choices("ny", k=150)}
+    source, frame = tmp_path / f"people{kind}", pandas.DataFrame(data)
+    if kind == ".sav":
+        labelled = pytest.importorskip("pyreadstat")
+        labelled.write_sav(frame, source, missing_ranges={"town": [4]})
+    else:
+        frame.to_parquet(source)
+    protect = [{"variables": ["sick"], "method": "sequential", "strength": 0.2}]
+    plan = ReleasePlan.of(protect, keys=["town", "job"], suppress={"k": 5}, order="kept")
+    done = mw.release(str(source), plan, str(tmp_path / "out"))
+    written = tmp_path / "out" / "public" / f"data{kind}"
+    back = pandas.read_parquet(written) if kind == ".parquet" else labelled.read_sav(written, user_missing=True)[0]
+    made = [*zip(back["town"].tolist(), back["job"].replace("", None).tolist(), strict=True)]
+    alike = Counter(tuple(None if pandas.isna(one) else one for one in row) for row in made)
+    assert min(alike.values()) >= 5, "codes that are declared missing are seen, too"
+    assert done.file.suppressed["town"] >= 2
