@@ -13,7 +13,7 @@ from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
 
 MOST_VALUES = 5_000_000  # cells times columns of a table that is fitted
-MOST_PARAMETERS = 1000
+MOST_PARAMETERS = 400
 STEPS, STEADY = 60, 1e-10  # steps of Newton's method at most, and the change of all chances after which it ends
 RANK = 1e-9  # eigenvalues below this part of the largest are zero: columns that follow from others add no parameter
 
