@@ -36,9 +36,9 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 PARTS = {
     "AttributeRisk",
     "ReportedAttribute", "DrawnAgain", "JoinedRisk", "JointRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
-    "Analysis", "Association", "ComparedTerm", "Efficiency", "Entry",
+    "Analysis", "Association", "ComparedTerm", "Diversity", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
-    "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
+    "PropensityScore", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
     "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
     "VariableContribution", "VariableUtility",
 }  # fmt: skip

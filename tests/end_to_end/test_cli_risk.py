@@ -143,3 +143,14 @@ def test_every_intruder_of_a_plan_is_one_of_risk() -> None:
     Path("people.csv").write_text("town,job\n" + "a,x\nb,y\nb,y\n" * 5, encoding="utf-8")
     by_name = {name: run("risk", "people.csv", "--keys", "town,job", "--intruder", name).out for name in INTRUDERS}
     assert by_name["all-columns"] == by_name["any-look"]
+
+
+def test_l_diversity_and_suppression_from_the_command_line(people: Path) -> None:
+    told = run("risk", "people.csv", "--keys", "town", "--sensitive-columns", "job", "--json").json()
+    diversity = told["sensitive"]["before"][0]["l_diversity"]
+    assert diversity["distinct"]["below"] == {"2": 0, "3": 8, "5": 8} and diversity["distinct"]["median"] == 2
+    assert diversity["recursive"]["minimum"] == 1 < diversity["entropy"]["minimum"] < 2
+
+    Path("plan.toml").write_text(f"{PLAN.replace('match = 0.6', '')}\n[suppress]\nk = 2\n", encoding="utf-8")
+    tried = " ".join(run("release", "people.csv", "--plan", "plan.toml", "--dry-run").out.split())
+    assert "values were suppressed in 4 of 8 records" in tried, "the baker's job, and that of the clerks of A"

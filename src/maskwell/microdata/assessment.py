@@ -31,6 +31,7 @@ from maskwell.microdata.side_channels import check_side_channels, side_channel_r
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
+from maskwell.microdata.utility.propensity import propensity_score, widest_table
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
 
 
@@ -190,7 +191,11 @@ class Judge:
         compared = [columns for columns in tables if columns in asked]
         after = None if self.released is None else [self.released[table] for table in compared]
         shares = {name: n / self.file.rows for name, n in (changed or {}).items()}
-        return assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
+        utility = assess_utility([tables[table] for table in compared], after, self.stages, changed=shares)
+        widest = None if self.released is None else widest_table(tables, self.released, plan.randomized)
+        if widest is None or self.released is None:
+            return utility
+        return replace(utility, propensity=propensity_score(tables[widest], self.released[widest]))
 
     def _with_joint_table(self, risk: RiskReport) -> RiskReport:
         """The risk with what all randomized columns, and units that are published, reveal beside the keys."""
@@ -201,7 +206,7 @@ class Judge:
         unit = shown_unit(None if plan.unit in plan.unpublished else plan.unit, self.stages, visible)
         drawn = None if self.released is None else self.released.get(true_file.joint_columns(plan))
         drawn = drawn.project(visible) if drawn is not None and {*visible} <= {*drawn.columns} else None
-        units, members = None, self.file.joint_members
+        units, members = None, None if self.file.units is None else self.file.units.joint
         if members is not None and table is not None and (others or unit):
             written = self.written if unit else None
             known = None if written is None or drawn is None else self._units_in(written, drawn)

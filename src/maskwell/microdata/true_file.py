@@ -21,8 +21,9 @@ from maskwell.engines.rows import WRITTEN_AS, Rows
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
-from maskwell.microdata.plans.recodes import narrowed
+from maskwell.microdata.plans.recodes import narrowed, with_records
 from maskwell.microdata.plans.release_plan import RECORD_ORDER, ReleasePlan
+from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
 from maskwell.microdata.records.row_order import columns_in_order
@@ -181,6 +182,14 @@ SLACK = 1.25
 Count = Callable[[Sequence[str]], CellTable]  # counts the records in one more table
 
 
+@dataclass(frozen=True, eq=False)
+class TrueUnits:
+    """The records by the units that they belong to, such as households."""
+
+    members: UnitMembers  # In the cells of the keys
+    joint: UnitMembers | None = None  # In the cells of all randomized columns, where these matter
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrueFile:
     """What was counted in the true records."""
@@ -194,14 +203,18 @@ class TrueFile:
     others: tuple[str, ...] = ()  # Columns that are published as they are
     # Those that follow from a key: whoever knows the key knows them, and sees which records moved
     seen: tuple[str, ...] = ()
-    # The records by the units that they belong to, such as households, where the plan names these
-    members: UnitMembers | None = None
-    joint_members: UnitMembers | None = None  # The same in the cells of all randomized columns, where these matter
+    units: TrueUnits | None = None  # Where the plan names units
     channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
     # How many categories each recoded column had, and how many it has
     recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)  # How many values each key has lost
     further: tuple[str, ...] = ()  # Columns that rules ask, made from others, and that are not published
     notes: tuple[str, ...] = ()  # What a reader should know of recodes
+
+    @property
+    def members(self) -> UnitMembers | None:
+        """The records by their units, in the cells of the keys."""
+        return None if self.units is None else self.units.members
 
     @cached_property
     def rows(self) -> int:
@@ -245,11 +258,13 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
     with records.open_stored([]) as source:
         names = source.schema.names
         plan.check(names)
+        plan = with_records(plan, records)
         recoding = Recoding(plan.recodes, follow_order=kept)
         plan = plan.in_codes(recoding(source, str(records)).style)
     if any(isinstance(rule, Rule) for rule in plan.rules):
         plan, further = narrowed(plan, names)
-    return recoded(records, Recoding(plan.recodes, further, follow_order=kept)), plan
+    lost = suppression_of(recoded(records, Recoding(plan.recodes)), plan)
+    return recoded(records, Recoding(plan.recodes, further, follow_order=kept, suppression=lost)), plan
 
 
 def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
@@ -262,7 +277,7 @@ def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) ->
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
     """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter."""
-    recoding = recoding_of(records) if plan.recodes or plan.rules else None
+    recoding = recoding_of(records) if plan.recodes or plan.rules or plan.suppress else None
     names = records.schema.names
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     tables = count_records(records, plan, tables_of(plan), progress, beside)
@@ -276,11 +291,11 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         joint = [joint_columns(plan)] if joint_columns(plan) in tables else []
         wider = [(*one, *seen) for one in dict.fromkeys([risk_columns(plan), *joint])]
         tables = {**tables, **{columns: count(columns) for columns in wider}}
-    units, members, joint_members = beside.unit_facts(), None, None
+    units, of_units = beside.unit_facts(), None
     if units is not None and plan.unit is not None and plan.keys:
         linking, declared = linking_columns(plan, facts, units), plan.missing != "category"
         members = read_units(records, plan.unit, tables[(*risk_columns(plan), *seen)], seen=linking, declared=declared)
-        joint_members = _joint_members(records, plan, tables, members, seen)
+        of_units = TrueUnits(members, _joint_members(records, plan, tables, members, seen))
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
     order = _revealed_by_order(records, plan, tables)
@@ -292,6 +307,12 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
             told = listed(map(repr, labels), len(labels), 60)
             notes.append(Note("labels-that-no-record-has", column=column, labels=told))
         notes += [Note("kept-order-tells-old-values", column=column) for column in recoding.told_by_order()]
+    lost = None if recoding is None else recoding.suppression
+    if lost is not None and plan.suppress is not None:
+        counts = ", ".join(f"{name} {n:,}" for name, n in lost.by_key.items())
+        notes.append(
+            Note("values-were-suppressed", counts=counts, records=lost.records, n=lost.table.n, k=plan.suppress.k)
+        )
     return TrueFile(
         tables=tables,
         path=records.path or "",
@@ -299,10 +320,10 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         fits=fits,
         others=(*beside.columns,),
         seen=seen,
-        members=members,
-        joint_members=joint_members,
+        units=of_units,
         channels=channels,
         recoded={} if recoding is None else recoding.categories(),
+        suppressed={} if lost is None else lost.by_key,
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )

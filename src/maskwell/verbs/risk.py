@@ -243,7 +243,7 @@ def risk(
     parities = {name: randomized[name].design.parity_exact() for name in names if name in randomized}
     told = None if receipt is None else receipt_of(receipt)
     stages = [] if told is None else stages_of(told)
-    if told is not None and {"recode", "rule"} & told.plan.keys():
+    if told is not None and {"recode", "rule", "suppress"} & told.plan.keys():
         rows, released = _prepared(rows, released, told)
     known, drawn_tables = _counted(rows, names, stages, released, weights, secret, progress)
     table, drawn = known[0], drawn_tables[0] if drawn_tables else None

@@ -26,6 +26,7 @@ from maskwell.microdata.kept_bounds import achieved
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.recodes import recode_contents
 from maskwell.microdata.plans.release_plan import ReleasePlan
+from maskwell.microdata.plans.suppression import suppression_contents
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.stages.stage import Stage
 
@@ -266,6 +267,8 @@ def basis_of(release: AnyRelease, stage: Stage) -> dict[str, Any]:
     plan = release.plan
     asks_rules = bool({*stage.columns} & {*release.file.further})
     recodes = {name: recode_contents(one) for name, one in plan.recodes.items() if asks_rules or name in stage.columns}
+    if plan.suppress is not None and {*plan.suppress.keys} & {*stage.columns}:
+        recodes["[suppress]"] = suppression_contents(plan.suppress)
     earlier = release.stages[: release.stages.index(stage)]
     within = [one for one in earlier if {*one.moved} & {*stage.within}]
     return {

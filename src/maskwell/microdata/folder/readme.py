@@ -54,7 +54,7 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form
         Note("readme-what-it-is", data=data, rows=receipt["rows"], columns=len(entries)),
         "## What was done",
         *(f"- {text}" for text in processing(receipt["groups"])),
-        *(f"- {in_markdown(name)} was made coarser before: {how}." for name, how in receipt.get("recoded", {}).items()),
+        *(f"- {in_markdown(name)} was changed before: {how}." for name, how in receipt.get("recoded", {}).items()),
         ORDERS[receipt["order"]],
         *_in_form(form or TextForm()),
         *([Note("readme-formulas", columns=in_words(formulas))] if formulas else []),

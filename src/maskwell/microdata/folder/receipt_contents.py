@@ -241,7 +241,10 @@ def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]
 
 def recoded_in_words(release: AnyRelease) -> dict[str, str]:
     """What was done to recoded columns that are published; what they held before is not told."""
-    return {column: _how(recode) for column, recode in release.plan.recodes.items()}
+    words = {column: [_how(recode)] for column, recode in release.plan.recodes.items()}
+    for column, n in release.file.suppressed.items():
+        words.setdefault(column, []).extend([f"{n:,} values were suppressed, and are missing"] if n else [])
+    return {column: "; ".join(said) for column, said in words.items() if said}
 
 
 def _how(recode: Recode) -> str:

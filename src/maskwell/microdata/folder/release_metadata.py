@@ -52,7 +52,7 @@ class Entry:
     categories: tuple[tuple[Hashable, str | None], ...] | None
     role: str  # "randomized", "follows" (linked to a randomized one), "weight" or "unchanged"
     group: int | None  # Which group of the receipt randomized it, from 1
-    recoded: str | None = None  # How it was made coarser before, in words; None where it was not
+    recoded: str | None = None  # How it was made coarser or suppressed before, in words; None where it was not
     decimal: str = "."  # What stands before the decimals of its numbers in a text file
 
     def to_dict(self) -> dict[str, Any]:

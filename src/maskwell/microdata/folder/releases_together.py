@@ -332,6 +332,8 @@ def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
             raise PlanError("protect-number-is-not", number=number, differ=differ[0])
     if receipt.plan.get("recode", {}) != plan.to_dict().get("recode", {}):
         raise PlanError("recode-is-not")
+    if receipt.plan.get("suppress") != plan.to_dict().get("suppress"):
+        raise PlanError("suppress-is-not")
     for key, default in (("missing", "unchanged"), ("weights", None)):
         if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
             raise PlanError("release-is-not", key=key)

@@ -15,12 +15,17 @@ from maskwell.errors import PlanError
 from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
 from maskwell.microdata.plans.protection import INCLUDED
+from maskwell.microdata.records.end_coding import with_ends
 from maskwell.microdata.records.recoding import YES, Indicator, Recode, Recoding
 
 if TYPE_CHECKING:
+    from maskwell.engines.rows import Rows
     from maskwell.microdata.plans.release_plan import ReleasePlan
 
-_ENTRIES = ("group", "other", "cuts", "top", "bottom", "round")
+_ENTRIES = ("group", "other", "cuts", "top", "bottom", "top_share", "bottom_share", "replace", "round")
+
+
+REPLACED_BY = ("limit", "mean")
 
 
 def read_recodes(given: Any) -> dict[str, Recode]:
@@ -38,13 +43,18 @@ def _recode(given: Any, where: str) -> Recode:
         cuts=table.take("cuts", _cuts, ()),
         bottom=table.take("bottom", read.number),
         top=table.take("top", read.number),
+        bottom_share=table.take("bottom_share", read.share),
+        top_share=table.take("top_share", read.share),
+        mean=table.take("replace", read.choice(*REPLACED_BY), REPLACED_BY[0]) == "mean",
         step=table.take("round", read.number),
     )
     if recode.step is not None and recode.step <= 0:
         raise PlanError("is-not-above-0", name=f"{where}: round", step=to_decimal(recode.step))
     table.finish(_ENTRIES)
     labels = bool(recode.group) or recode.other is not None
-    numbers = recode.bottom is not None or recode.top is not None or recode.step is not None
+    ends = ((recode.bottom, recode.bottom_share), (recode.top, recode.top_share))
+    coded = any(one is not None for end in ends for one in end)
+    numbers = coded or recode.step is not None or recode.mean
     kinds = [kind for kind, there in (("group", labels), ("cuts", recode.cuts), ("top", numbers)) if there]
     if not kinds:
         raise PlanError("says-nothing", where=where)
@@ -52,6 +62,11 @@ def _recode(given: Any, where: str) -> Recode:
         raise PlanError("where-has-kind-and-kind-shown", where=where, kind=kinds[0], kind_shown=kinds[1])
     if recode.other is not None and not recode.group:
         raise PlanError("has-other-without-group", where=where)
+    for end, (limit, share) in zip(("bottom", "top"), ends, strict=True):
+        if limit is not None and share is not None:
+            raise PlanError("recode-has-limit-and-share", where=where, end=end)
+    if recode.mean and not coded:
+        raise PlanError("recode-mean-without-end", where=where)
     if recode.top is not None and recode.bottom is not None and recode.top <= recode.bottom:
         top, bottom = to_decimal(recode.top), to_decimal(recode.bottom)
         raise PlanError("top-is-not-above-bottom", where=where, top=top, bottom=bottom)
@@ -85,7 +100,10 @@ def recode_contents(recode: Recode) -> dict[str, Any]:
     out: dict[str, Any] = {"group": {new: list(old) for new, old in recode.group.items()}} if recode.group else {}
     out |= {} if recode.other is None else {"other": recode.other}
     out |= {"cuts": [to_decimal(cut) for cut in recode.cuts]} if recode.cuts else {}
-    numbers = {"bottom": recode.bottom, "top": recode.top, "round": recode.step}
+    numbers = {"bottom": recode.bottom, "top": recode.top, "bottom_share": recode.bottom_share}
+    numbers |= {"top_share": recode.top_share, "round": recode.step}
+    numbers |= {"bottom_mean": recode.bottom_mean, "top_mean": recode.top_mean}  # of a plan that knows the records
+    out |= {"replace": "mean"} if recode.mean else {}
     return out | {key: to_decimal(number) for key, number in numbers.items() if number is not None}
 
 
@@ -98,6 +116,16 @@ def check_recodes(plan: ReleasePlan) -> None:
             raise PlanError("recode-weights-must-stay-numbers", column=shorten(column, 30))
 
 
+def with_records(plan: ReleasePlan, records: Rows) -> ReleasePlan:
+    """The plan with limits and means of recodes in numbers, where they follow from the records."""
+    if not any(recode.needs_records for recode in plan.recodes.values()):
+        return plan
+    weights = plan.weights if plan.weights not in plan.recodes else None
+    if weights is None and plan.weights is not None and any(one.mean for one in plan.recodes.values()):
+        raise PlanError("recode-mean-with-recoded-weights", column=shorten(plan.weights, 30))
+    return replace(plan, recodes=with_ends(records, plan.recodes, weights), as_typed=plan.as_typed or plan)
+
+
 def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePlan:
     """The plan with labels of an SPSS or Stata file, where one stands for exactly one code, put as these codes."""
     codes = {column: _codes(labels) for column, labels in about.items() if labels.values}
@@ -105,7 +133,7 @@ def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePla
         return plan
     return replace(
         plan,
-        as_typed=plan,
+        as_typed=plan.as_typed or plan,
         protections=tuple(
             replace(
                 one,

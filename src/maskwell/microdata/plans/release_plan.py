@@ -20,11 +20,14 @@ from maskwell.engines.formula import read_formula
 from maskwell.engines.labelled_columns import Labels
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.microdata.plans import plan_entries as read
-from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule, Steps, read_rule
+from maskwell.microdata.plans.edit_rules import AnyRule, Rule, read_rule
 from maskwell.microdata.plans.method import located
-from maskwell.microdata.plans.plan_entries import by_text, typed, unknown_label, write_toml
-from maskwell.microdata.plans.protection import INCLUDED, UNIT, Protection
-from maskwell.microdata.plans.recodes import check_recodes, in_codes, read_recodes, recode_contents
+from maskwell.microdata.plans.plan_checks import check_plan
+from maskwell.microdata.plans.plan_entries import by_text, typed, write_toml
+from maskwell.microdata.plans.protection import INCLUDED, Protection
+from maskwell.microdata.plans.recodes import in_codes, read_recodes, recode_contents
+from maskwell.microdata.plans.suppression import read_suppression, suppression_contents
+from maskwell.microdata.records.local_suppression import LocalSuppression
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS, Intruder, intruder_named
 from maskwell.microdata.stages.stage import Randomization
@@ -34,7 +37,7 @@ MISSING_POLICIES = ("unchanged", "category")
 # What accept may name besides columns: that an intruder who uses randomized columns that are not keys, or published
 # units, is left out, and that a kept order may reveal keys
 JOINT_TABLE, RECORD_ORDER = "joint-table", "record-order"
-_TABLES = ("release", "recode", "protect", "rule", "codebook")
+_TABLES = ("release", "recode", "suppress", "protect", "rule", "codebook")
 RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
     "keys": read.names,
@@ -117,6 +120,8 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         Whom ``match`` speaks of: one of :data:`~maskwell.microdata.risk.intruders.INTRUDERS`.
     recodes
         Columns that are made coarser before anything is counted; all else in the plan speaks of their new categories.
+    suppress
+        Values of key variables that are left out for k-anonymity, before anything else is counted.
     codebook
         For some columns all their labels, as texts and in order, also those that do not occur.
     title
@@ -138,6 +143,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
     protections: tuple[Protection, ...]
     rules: tuple[AnyRule, ...] = ()
     recodes: Mapping[str, Recode] = field(default_factory=dict)
+    suppress: LocalSuppression | None = None
     codebook: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     as_typed: ReleasePlan | None = field(default=None, compare=False, repr=False)
 
@@ -151,11 +157,13 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         *,
         rule: Sequence[AnyRule | Mapping[str, Any]] = (),
         recode: Mapping[str, Recode | Mapping[str, Any]] | None = None,
+        suppress: LocalSuppression | Mapping[str, Any] | None = None,
         codebook: Mapping[str, Sequence[Any]] | None = None,
         **release: Any,
     ) -> ReleasePlan:
         """From values as people type them; ``release`` takes the keys of the table ``[release]``."""
-        columns = {"recode": recode or {}, "codebook": {} if codebook is None else codebook}
+        columns: dict[str, Any] = {"recode": recode or {}, "codebook": {} if codebook is None else codebook}
+        columns |= {} if suppress is None else {"suppress": suppress}
         return cls.from_dict({"release": release, "protect": protect, "rule": rule, **columns})
 
     @classmethod
@@ -166,6 +174,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         rules = top.take("rule", lambda value, _: read.tables(value, "rule"), ())
         codebook = top.take("codebook", read.table, {})
         recodes = top.take("recode", lambda value, _: read_recodes(value), {})
+        suppress = top.take("suppress", lambda value, _: value)
         table = read.Entries(top.take("release", read.table, {}), "[release]")
         top.finish(_TABLES)
         values = {key: table.take(key, reader) for key, reader in RELEASE_ENTRIES.items() if key in table}
@@ -174,10 +183,12 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
             if "match" in values:
                 raise PlanError("release-match-and-k", k=k)
             values["match"] = Fraction(1, k)
+        keys = values.get("keys", ())
         return cls(
             protections=tuple(Protection.read(one, f"[[protect]] number {i}") for i, one in enumerate(protections, 1)),
             rules=tuple(read_rule(one, f"[[rule]] number {i}") for i, one in enumerate(rules, 1)),
             recodes=recodes,
+            suppress=None if suppress is None else read_suppression(suppress, keys),
             codebook={column: _codebook(labels, column) for column, labels in codebook.items()},
             **values,
         )
@@ -291,6 +302,7 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         release = {key: _plain(getattr(self, key)) for key in _DEFAULTS if getattr(self, key) != _DEFAULTS[key]}
         recodes = {column: recode_contents(recode) for column, recode in self.recodes.items()}
         out: dict[str, Any] = {"release": release, **({"recode": recodes} if recodes else {})}
+        out |= {} if self.suppress is None else {"suppress": suppression_contents(self.suppress)}
         out |= {"protect": [one.contents() for one in self.protections]}
         out |= {"rule": [rule.contents() for rule in self.rules]} if self.rules else {}
         codebook = {column: list(labels) for column, labels in self.codebook.items()}
@@ -364,6 +376,7 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for i, rule in enumerate(plan.rules, 1):
         yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
     yield from ((f"[recode.{name}]", name) for name in plan.recodes)
+    yield from (("[suppress]: keys", name) for name in (() if plan.suppress is None else plan.suppress.keys))
     yield from (("[codebook]", name) for name in plan.codebook)
     yield from (("[release]: formulas", name) for name in _in_formulas(plan))
 
@@ -372,128 +385,3 @@ def _in_formulas(plan: ReleasePlan) -> list[str]:
     """Columns of the formulas; reading them now means that a bad one is told before any work."""
     read = [read_formula(text) for text in plan.formulas]
     return [name for formula in read for name in (formula.outcome, *formula.columns)]
-
-
-def check_plan(plan: ReleasePlan) -> None:
-    """Raise where parts of the plan contradict each other."""
-    if not plan.protections:
-        raise PlanError("the-plan-protects-nothing-it")
-    _check_roles(plan)
-    if plan.recodes:
-        check_recodes(plan)
-    first: dict[str, int] = {}
-    for i, protection in enumerate(plan.protections, 1):
-        for name in protection.moved:
-            if first.setdefault(name, i) != i:
-                raise PlanError("is-randomized-by-protect-number", first=first[name], i=i, column=name)
-    _check_numbers(plan)
-    _check_labels(plan)
-    _check_moves(plan)
-    for i, rule in enumerate(plan.rules, 1):
-        if isinstance(rule, Rule) and all(
-            set(plan.codebook.get(column, ("",))) <= set(labels) for column, labels in rule.forbid.items()
-        ):
-            raise PlanError("forbids-every-record", where=f"[[rule]] number {i}")
-
-
-def _check_roles(plan: ReleasePlan) -> None:
-    """Ids and weights are not randomized; what is dropped is neither randomized nor known to anybody."""
-    for role in ("id", "unit", "weights"):
-        name = getattr(plan, role)
-        if name and name in plan.randomized:
-            raise PlanError("release-is-randomized-too", role=role, name=name)
-    if plan.id and plan.id in plan.keys:
-        raise PlanError("release-id-is-among-the-keys", id=plan.id)
-    _check_drawn_by_unit(plan)
-    if plan.unit is not None and plan.unit in (*plan.keys, plan.id):
-        role = "the id of the records" if plan.unit == plan.id else "among the keys"
-        raise PlanError("release-unit-is-also", unit=plan.unit, role=role)
-    if plan.unit is not None and plan.order == "kept" and plan.unit in plan.unpublished:
-        raise PlanError("release-the-order-of-the-records", unit=shorten(plan.unit, 30))
-    for name in plan.drop:
-        roles = {"among the keys": plan.keys, "sensitive": plan.sensitive, "to be randomized": plan.randomized}
-        if has := [role for role, names in roles.items() if name in names]:
-            raise PlanError("release-drop-names-which-is-also", name=name, role=has[0])
-    kept = [i for i, one in enumerate(plan.protections, 1) if one.how.invariance_asked == "weights"]
-    if kept and not plan.weights:
-        raise PlanError("protect-number-invariance-weights", kept=kept[0])
-    if plan.match is not None and not plan.keys:
-        raise PlanError("release-match-without-keys")
-
-
-def _check_drawn_by_unit(plan: ReleasePlan) -> None:
-    """Protections with one draw for a unit need units, and do not mix with draws of single records."""
-    apart = {name for one in plan.protections if one.each != UNIT for name in one.moved}
-    for i, one in enumerate(plan.protections, 1):
-        if one.each != UNIT:
-            continue
-        if plan.unit is None:
-            raise PlanError("protect-number-each-unit", i=i)
-        if mixed := [name for name in plan.columns_of(one)[0] if name in apart]:
-            raise PlanError("protect-number-within-which-is-drawn", i=i, mixed=shorten(mixed[0], 30))
-        if {*one.moved} & {*plan.keys} and (others := [key for key in plan.keys if key in apart]):
-            raise PlanError("keys-are-drawn-for-each-unit", other=shorten(others[0], 30))
-
-
-def _check_numbers(plan: ReleasePlan) -> None:
-    """Every method has the number it needs, or the bound on the match that stands in for it."""
-    for i, protection in enumerate(plan.protections, 1):
-        method = protection.base
-        start = "give match in [release], or here: "
-        asked = protection.bounds or protection.caps or any(key in protection.options for key in method.one_of)
-        if method.match and not asked and plan.match is None:
-            allowed = [*dict.fromkeys([*method.one_of, *method.bounds])]
-            raise PlanError(
-                "protect-number-method-does-not-say",
-                hint=start + listed(allowed, len(allowed), HINT - len(start)),
-                i=i,
-                name=method.name,
-            )
-        if "match" in method.needs and plan.match_of(protection) is None:
-            raise PlanError("protect-number-method-has-no-match", i=i, name=method.name)
-
-
-def _check_labels(plan: ReleasePlan) -> None:
-    """Labels that the plan names are in the codebook, where the column has one."""
-    for where, column, labels in _labels(plan):
-        known = plan.codebook.get(column, ())
-        for label in labels if known else ():
-            if label not in known and label:  # the empty text is the missing value
-                raise unknown_label(label, known, f"{where} of {column!r}", known)
-
-
-def _labels(plan: ReleasePlan) -> Iterator[tuple[str, str, Sequence[str]]]:
-    for i, protection in enumerate(plan.protections, 1):
-        where = f"[[protect]] number {i}"
-        yield from ((f"{where}: exclude", column, labels) for column, labels in protection.exclude.items())
-        yield f"{where}: caps", protection.variables[0], [*protection.caps]
-    for i, rule in enumerate(plan.rules, 1):
-        yield from ((f"[[rule]] number {i}", column, labels) for column, labels in rule.labels().items())
-
-
-def _check_moves(plan: ReleasePlan) -> None:
-    """Rules about moves are for variables that move, by a method that can keep them, and agree with each other."""
-    for i, rule in enumerate(plan.rules, 1):
-        if isinstance(rule, Rule):
-            continue
-        where = f"[[rule]] number {i}"
-        protection = next((one for one in plan.protections if rule.variable in one.variables), None)
-        if protection is None:
-            raise PlanError("limits-the-moves-of-which-no", where=where, variable=rule.variable)
-        if not protection.base.moves:
-            raise PlanError("method-moves-anywhere", where=where, name=protection.base.name, variable=rule.variable)
-        for other in plan.rules[: i - 1]:
-            _check_agree(rule, other, where)
-
-
-def _check_agree(rule: Steps | Moves, other: object, where: str) -> None:
-    if isinstance(other, Rule) or getattr(other, "variable", None) != rule.variable:
-        return
-    clash = ""
-    if isinstance(rule, Steps) and isinstance(other, Steps):
-        clash = "has steps already"
-    elif isinstance(rule, Moves) and isinstance(other, Moves):
-        both = set(rule.pairs) & set(other.pairs) if rule.only != other.only else set()
-        clash = "has a move of `only` and `never`" if both else ""
-    if clash:
-        raise PlanError("contradicts-an-earlier-one", where=where, variable=rule.variable, clash=clash)

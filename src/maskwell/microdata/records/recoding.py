@@ -25,6 +25,7 @@ from maskwell.engines.labelled_columns import ColumnLabels, Labels
 from maskwell.engines.row_sources import Source, find_column
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError, WrongTypeError
+from maskwell.microdata.records.local_suppression import Suppression
 from maskwell.microdata.records.row_order import Neighbours, reveals_values
 
 MOST_REMEMBERED = 100_000  # values of a column whose new values are remembered
@@ -42,7 +43,23 @@ class Recode:
     # Numbers at or below the first, and at or above the second, become that number
     bottom: Fraction | None = None
     top: Fraction | None = None
+    # Shares of the records that reach the limits: they become limits once the records are known
+    bottom_share: Fraction | None = None
+    top_share: Fraction | None = None
+    mean: bool = False  # Whether the ends become their means, not the limits; these follow from the records
+    bottom_mean: Fraction | None = None
+    top_mean: Fraction | None = None
     step: Fraction | None = None  # Numbers become the nearest multiple of this, the larger of two that are equally near
+
+    @property
+    def needs_records(self) -> bool:
+        """Whether limits or means follow from the records."""
+        return self.mean or self.top_share is not None or self.bottom_share is not None
+
+    @property
+    def makes_fractions(self) -> bool:
+        """Whether whole numbers may become others."""
+        return any(mean is not None and mean.denominator > 1 for mean in (self.top_mean, self.bottom_mean))
 
     @property
     def gives_text(self) -> bool:
@@ -59,13 +76,17 @@ class Recode:
     @property
     def ends(self) -> dict[str, str]:
         """What the numbers at the ends stand for, by their texts, such as ``{"80": "80 or more"}``."""
-        lowest = {} if self.bottom is None else {to_decimal(self.bottom): f"{to_decimal(self.bottom)} or less"}
-        return lowest | ({} if self.top is None else {to_decimal(self.top): f"{to_decimal(self.top)} or more"})
+        ends = ((self.bottom, self.bottom_mean, "or less"), (self.top, self.top_mean, "or more"))
+        return {
+            to_decimal(limit if mean is None else mean): f"{to_decimal(limit)} {beyond}"
+            for limit, mean, beyond in ends
+            if limit is not None
+        }
 
     def value(self, value: Any, label: str | None = None) -> Any:
         """What one value becomes; ``label`` is that of a file with value labels."""
         if self.cuts:
-            return self.classes[bisect_right(self.cuts, _number(value))]
+            return self.classes[bisect_right(self.cuts, as_number(value))]
         if not self.gives_text:
             return self._limited(value)
         spoken = (*texts(value), *([] if label is None else [label]))
@@ -78,20 +99,24 @@ class Recode:
 
     def _limited(self, value: Any) -> Any:
         """A number within the limits, in its own type; all at a limit are written alike, others as they were."""
-        number = new = _number(value)
+        number = new = as_number(value)
         if self.step is not None:
             new = self.step * ((number / self.step + Fraction(1, 2)).__floor__())
         new = new if self.top is None else min(new, self.top)
         new = new if self.bottom is None else max(new, self.bottom)
+        if self.top_mean is not None and self.top is not None and number >= self.top:
+            new = self.top_mean
+        if self.bottom_mean is not None and self.bottom is not None and number <= self.bottom:
+            new = self.bottom_mean
         if isinstance(value, str):
-            is_written_anew = self.step is not None or new in (self.top, self.bottom)
+            is_written_anew = self.step is not None or new in (self.top, self.bottom) or new != number
             return to_decimal(new) if is_written_anew else value
         if isinstance(value, Decimal):
             return Decimal(new.numerator) / Decimal(new.denominator)
         return int(new) if isinstance(value, int) and new.denominator == 1 else float(new)
 
 
-def _number(value: Any) -> Fraction:
+def as_number(value: Any) -> Fraction:
     """A number of any type, or ValueError; a text with a bar is none."""
     if isinstance(value, str) and "/" in value:
         raise ValueError(value)
@@ -103,7 +128,8 @@ def _number(value: Any) -> Fraction:
 
 def recoded(records: Rows, recoding: Recoding) -> Rows:
     """The records with some columns made coarser."""
-    return records.with_view(recoding) if recoding.recodes or recoding.further else records
+    changes = recoding.recodes or recoding.further or recoding.suppression is not None
+    return records.with_view(recoding) if changes else records
 
 
 def recoding_of(records: Rows) -> Recoding | None:
@@ -127,7 +153,7 @@ YES, NO = "yes", "no"
 
 
 class Recoding:
-    """Recodes of some columns, which remember the values that they met, and further columns made from the new ones."""
+    """Recodes of some columns, which remember the values that they met, values left out, and further columns."""
 
     def __init__(
         self,
@@ -135,7 +161,9 @@ class Recoding:
         further: Mapping[str, Indicator] | None = None,
         *,
         follow_order: bool = False,
+        suppression: Suppression | None = None,
     ) -> None:
+        self.suppression = suppression
         self.recodes, self.further = dict(recodes), dict(further or {})
         self._orders = {name: FineOrder() for name in self.recodes} if follow_order else {}
         self._met: dict[str, dict[Any, Any]] = {name: {} for name in (*self.recodes, *self.further)}
@@ -149,7 +177,10 @@ class Recoding:
             place = find_column(source.schema, name, path)
             about, kind = self._about.get(name), source.schema.field(name).type
             columns[place] = _Column(name, recode, about, kind, self._met[name], self._orders.get(name))
-        return RecodedSource(source, columns, {name: (one, self._met[name]) for name, one in self.further.items()})
+        further = {name: (one, self._met[name]) for name, one in self.further.items()}
+        if self.suppression is None:
+            return RecodedSource(source, columns, further)
+        return RecodedSource(self.suppression(RecodedSource(source, columns, {}), path), {}, further)
 
     def categories(self) -> dict[str, tuple[int, int]]:
         """How many values each column had and has, of those met so far; at most so many as are remembered."""
@@ -235,11 +266,13 @@ class _Column:
         plain = old.value_type if arrow.types.is_dictionary(old) else old
         self.name, self._recode, self._about = name, recode, about
         self.kind = arrow.string() if recode.gives_text else plain
+        if recode.makes_fractions and arrow.types.is_integer(plain):
+            self.kind = arrow.float64()
         self.labels = ColumnLabels()  # nothing that tells old values
         if about is not None and recode.gives_text:
             self.labels = ColumnLabels(text=True, label=about.label, measure="nominal")
         elif about is not None:
-            kept = {value: label for value, label in about.values.items() if _is_missing(value, about)}
+            kept = {value: label for value, label in about.values.items() if is_declared_missing(value, about)}
             self.labels = replace(about, values=kept | {float(text): label for text, label in recode.ends.items()})
         self._met, self._order = met, order
         self._last: tuple[Any, Any] | None = None
@@ -272,7 +305,7 @@ class _Column:
         if value in self._met:
             return self._met[value]
         about = self._about
-        if about is not None and _is_missing(value, about):
+        if about is not None and is_declared_missing(value, about):
             new = None if self._recode.gives_text else value
         else:
             try:
@@ -299,7 +332,7 @@ class FineOrder:
     def add(self, places: Array, old: list[Any], new: list[Any]) -> None:
         """The next rows: places in the list of old values, with the new value of each; none stands behind the last."""
         try:  # by number where all are numbers, else by text
-            keys: list[Any] = [float(_number(value)) for value in old]
+            keys: list[Any] = [float(as_number(value)) for value in old]
         except ValueError:
             keys = [texts(value)[-1] for value in old]
         rank = {key: i for i, key in enumerate(sorted({*keys}))}
@@ -327,7 +360,7 @@ class FineOrder:
         return rises or reveals_values(differ, classes)
 
 
-def _is_missing(value: Any, about: ColumnLabels) -> bool:
+def is_declared_missing(value: Any, about: ColumnLabels) -> bool:
     """Whether a labelled file declares a value missing."""
     ranges = [(low, high) for low, high in about.missing if isinstance(low, str) is about.text]
     return (about.text and value == "") or any(low <= value <= high for low, high in ranges)

@@ -23,9 +23,9 @@ from maskwell.designs.design import Design
 from maskwell.errors import CountsError
 from maskwell.estimation.maximum_likelihood import estimate_by_likelihood
 from maskwell.estimation.moments import estimate_by_moments
+from maskwell.microdata.risk.diversity import Diversity
 
 SKEWED = 0.5  # cells of the keys further from the whole file than this are called skewed
-FEW_VALUES = (2, 3)  # records in cells with fewer values than these are counted
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,17 @@ class AttributeRisk:
     cells: int
     homogeneous: CellGroup  # cells with one value only: whoever knows the keys knows the value
     skewed: CellGroup  # cells with several values that are further from the file than :data:`SKEWED`
-    # l-diversity: the fewest values of a cell, and the records in cells with fewer than 2 and 3
-    fewest_values: int
-    violations: dict[str, int]
-    least_entropy: float  # the least ``exp(H)`` of a cell: as many equally frequent values would tell as little
+    diversity: Diversity  # l-diversity: how many values the records of a cell have
     # t-closeness: the greatest distance of a cell from the file: the share of its records that would have to change
     greatest_distance: float
     # guess, guess_without_keys: share of the records whose value the best guess gets right, with and without the keys
     guess: float
     guess_without_keys: float
+
+    @property
+    def fewest_values(self) -> int:
+        """The fewest values of a cell."""
+        return round(self.diversity.distinct.minimum)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -68,6 +70,12 @@ class AttributeRisk:
         groups: dict[str, dict[str, Any]] = {
             "homogeneous": {"homogeneous_cells": same.cells, "homogeneous_records": same.records, "alone": same.alone},
             "skewed": {"skewed_cells": skewed.cells, "skewed_records": skewed.records},
+            "diversity": {
+                "fewest_values": self.fewest_values,
+                "violations": self.diversity.distinct.below,
+                "least_entropy": self.diversity.entropy.minimum,
+                "l_diversity": self.diversity.to_dict(),
+            },
         }
         content: dict[str, Any] = {}
         for name, value in vars(self).items():
@@ -92,7 +100,6 @@ def attribute_risk(table: CellTable, keys: Sequence[str], sensitive: str) -> Att
     cell, value = cell.reshape(-1), value.reshape(-1)
     n_c, N_v, n = np.bincount(cell, counts), np.bincount(value, counts), float(counts.sum())
     distinct = np.bincount(cell)
-    entropy = np.log(n_c) - np.bincount(cell, counts * np.log(counts)) / n_c
     share, usual = counts / n_c[cell], N_v[value] / n
     distance = (np.bincount(cell, np.abs(share - usual)) + 1 - np.bincount(cell, usual)) / 2
     largest = np.zeros(len(n_c))
@@ -104,9 +111,7 @@ def attribute_risk(table: CellTable, keys: Sequence[str], sensitive: str) -> Att
         cells=len(n_c),
         homogeneous=CellGroup.of(n_c, distinct == 1),
         skewed=CellGroup.of(n_c, (distinct > 1) & above(distance, SKEWED, scale=1)),
-        fewest_values=int(distinct.min()),
-        violations={str(few): round(float(n_c[distinct < few].sum())) for few in FEW_VALUES},
-        least_entropy=float(np.exp(entropy.min())),
+        diversity=Diversity.of(cell, counts),
         greatest_distance=float(distance.max()),
         guess=float(largest.sum() / n),
         guess_without_keys=float(N_v.max() / n),

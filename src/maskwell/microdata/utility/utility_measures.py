@@ -57,6 +57,7 @@ class Association:
     before: float | None
     expected: float | None = None
     after: float | None = None
+    hellinger: float | None = None  # distance of their tables in the file and in the released file
 
     @property
     def kept(self) -> float | None:

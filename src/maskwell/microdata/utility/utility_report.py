@@ -19,6 +19,7 @@ from maskwell.errors import ParameterError, TooLargeError
 from maskwell.microdata.risk.arrivals import arrivals_of
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, is_kept, needed_columns
 from maskwell.microdata.utility import utility_measures as measures
+from maskwell.microdata.utility.propensity import PropensityScore, hellinger_distance
 from maskwell.microdata.utility.utility_measures import expected_variation
 from maskwell.notes import Note
 
@@ -81,6 +82,8 @@ class UtilityReport(Result):
         Associations of all pairs of columns that were counted together and of which one is randomized.
     regressions
         Fitted to both files.
+    propensity
+        How well a model tells both files apart; ``None`` before the draw.
     flags
         What a reader should know, in words.
     """
@@ -90,6 +93,7 @@ class UtilityReport(Result):
     variables: Mapping[str, VariableUtility]
     pairs: tuple[measures.Association, ...] = ()
     regressions: tuple[measures.RegressionComparison, ...] = ()
+    propensity: PropensityScore | None = None
     flags: tuple[str, ...] = ()
 
     @property
@@ -110,6 +114,7 @@ class UtilityReport(Result):
             "variables": {name: one.to_dict() for name, one in self.variables.items()},
             "pairs": [pair.to_dict() for pair in self.pairs],
             "regressions": [one.to_dict() for one in self.regressions],
+            "propensity": None if self.propensity is None else self.propensity.to_dict(),
             "flags": list(self.flags),
         }
         return dict(json_form(content))
@@ -199,7 +204,12 @@ def _pair(
     else:
         whole = _covering(tables, needed_columns(stages, pair))
         expected = None if whole is None else _association(expected_table(stages, whole, pair))
-    return measures.Association(pair, before, expected, None if after is None else _association(after.project(pair)))
+    if after is None:
+        return measures.Association(pair, before, expected)
+    far = (
+        None if own is None or not own.n or not after.n else hellinger_distance(own.project(pair), after.project(pair))
+    )
+    return measures.Association(pair, before, expected, _association(after.project(pair)), far)
 
 
 def _association(table: CellTable) -> float | None:

@@ -26,6 +26,7 @@ from maskwell.reports.pictures.transition_picture import plot_matrix
 from maskwell.reports.pictures.utility_pictures import drawn_pairs, drawn_variables, plot_associations, plot_inflation
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import Facts, environment, page_style
+from maskwell.reports.text import release_headline as head
 from maskwell.reports.text import release_words as words
 from maskwell.reports.text.names_in_words import columns_of
 
@@ -65,6 +66,7 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
             utility={
                 "rows": words.utility_rows(release),
                 "regressions": [{"formula": one.formula, "rows": words.regression_rows(one)} for one in compared],
+                "alike": words.likeness(utility),
                 "flags": utility.flags,
             },
             drawn=_columns(release, lambda stage: stage.method != "swap"),
@@ -98,9 +100,9 @@ def lead(release: AnyRelease) -> str:
         broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
         said = " ".join(
             [
-                words.headline(release.risk, whole=True),
+                head.headline(release.risk, whole=True),
                 *broken,
-                *words.unit_headline(release.risk),
+                *head.unit_headline(release.risk),
                 f"{words.easiest(release.risk, release.labels, whole=True)}.",
             ]
         )
@@ -146,8 +148,8 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         return [("Not measured", "the plan names no keys, so nobody was taken to look for a record")]
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
-    said = words.assumptions(risk, release).replace(words.OF_UNITS, units)
-    weighing = f" {words.weighing_in_words(risk)}" if risk.joined is not None else ""
+    said = head.assumptions(risk, release).replace(first.OF_UNITS, units)
+    weighing = f" {head.weighing_in_words(risk)}" if risk.joined is not None else ""
     found_together = ""
     if risk.units is not None and risk.units.after is not None:  # the lead has their greatest chance
         expected = _at_most(risk.units.after.expected_units)
@@ -156,10 +158,10 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
         (
             "What they know besides",
-            said.replace(words.ASSUMED, "The matrices and the true counts.").replace(weighing, ""),
+            said.replace(first.ASSUMED, "The matrices and the true counts.").replace(weighing, ""),
         ),
         ("Whom they find", _found(risk, risk.after)),
-        ("Weighing other columns", words.weighing_in_words(risk, whole=True)),
+        ("Weighing other columns", head.weighing_in_words(risk, whole=True)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
         (f"With the same {plan.unit}", found_together),
         ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),

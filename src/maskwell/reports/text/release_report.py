@@ -17,6 +17,7 @@ from maskwell.microdata.kept_bounds import check_kept, exempted
 from maskwell.microdata.records.recoding import MOST_REMEMBERED
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.attribute_disclosure import AttributeRisk, ReportedAttribute
+from maskwell.microdata.risk.diversity import LEVELS, DiversityOfRecords
 from maskwell.microdata.risk.file_risk import LevelContribution, VariableContribution
 from maskwell.microdata.risk.risk_report import FileRisk, RiskReport
 from maskwell.microdata.risk.special_unique_scores import SpecialUniques
@@ -26,6 +27,7 @@ from maskwell.notes import Note
 from maskwell.privacy.certificate_check import Verified
 from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
+from maskwell.reports.text import release_headline as head
 from maskwell.reports.text import release_words as words
 from maskwell.reports.text.names_in_words import NAME, names_in_short
 
@@ -116,7 +118,7 @@ def dry_run_report(
 
 
 def _assumptions(release: AnyRelease) -> list[Paragraph]:
-    assumed = "" if release.risk is None else words.assumptions(release.risk, release)
+    assumed = "" if release.risk is None else head.assumptions(release.risk, release)
     return [sentence(assumed)] if assumed else []
 
 
@@ -202,7 +204,7 @@ def _label(point: RiskUtilityPoint) -> str:
 def _release_answer(release: AnyRelease) -> str:
     if release.risk is None:
         return "The plan names no keys, so the risk of a match is not measured."
-    return " ".join([words.headline(release.risk), *words.unit_headline(release.risk)])
+    return " ".join([head.headline(release.risk), *head.unit_headline(release.risk)])
 
 
 def _changes(release: AnyRelease) -> list[Block]:
@@ -213,7 +215,8 @@ def _changes(release: AnyRelease) -> list[Block]:
         [row.name, _plain(row.expected), *([_plain(row.realised)] if done else []), row.inflation]
         for row in words.utility_rows(release)
     ]
-    return [Grid(header, rows), *_kept(release.stages)] if rows else []
+    alike = [Paragraph(text, indent="  ") for text in words.likeness(release.utility)]
+    return [Grid(header, rows), *_kept(release.stages), *alike] if rows else []
 
 
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
@@ -277,8 +280,8 @@ def risk_report(
 ) -> Report:
     """Before, and after where there is a release; ``names`` are the files as they were typed."""
     first = [sentence(_risk_answer(report))]
-    first += [sentence(" ".join(words.unit_headline(report)))] if report.units is not None else []
-    first += [sentence(words.assumptions(report))] if report.after is not None else []
+    first += [sentence(" ".join(head.unit_headline(report)))] if report.units is not None else []
+    first += [sentence(head.assumptions(report))] if report.after is not None else []
     if (report.before if report.after is None else report.after).records_above:
         first.append(sentence(f"{words.easiest(report)}."))
     body: list[Block] = [_file_grid(report) if report.after is None else risk_grid(report)]
@@ -301,7 +304,26 @@ def attribute_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRi
     rows = [_attribute_row(one, "") for one in before] + [_attribute_row(one, ", released") for one in after]
     meanings = {"one value": "cells-of-one-value", "skewed": "cells-that-are-skewed"}
     meanings |= {"released": "released-as-they-look"} if after else {}
-    return [GAP, Grid(header, rows), *(Notes([Note(code)], word=word) for word, code in meanings.items())]
+    notes = [Notes([Note(code)], word=word) for word, code in meanings.items()]
+    return [GAP, Grid(header, rows), *notes, *diversity_table(before, after)]
+
+
+def diversity_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRisk]) -> list[Block]:
+    """The l-diversity of sensitive columns over all records, one kind to a line."""
+    header = ["l-diversity of records", "min", "Q1", "median", "mean", "Q3", "max"]
+    header += [f"l < {level}" for level in LEVELS]
+    rows = [
+        [f"{shorten(one.sensitive, 12)}{which}, {name}", *_diversity_figures(kind), *map(count, kind.below.values())]
+        for attributes, which in ((before, ""), (after, ", released"))
+        for one in attributes
+        for name, kind in one.diversity.kinds()
+    ]
+    return [GAP, Grid(header, rows), Notes([Note("diversity-of-records")], word="l-diversity")]
+
+
+def _diversity_figures(kind: DiversityOfRecords) -> list[str]:
+    quantiles = [kind.minimum, kind.first_quartile, kind.median, kind.mean, kind.third_quartile, kind.maximum]
+    return [f"{Printed(value):.2f}".removesuffix(".00") for value in quantiles]
 
 
 def _attribute_row(one: AttributeRisk, which: str) -> list[str]:
@@ -363,7 +385,7 @@ def _risk_answer(report: RiskReport) -> str:
     if report.after is not None:
         both_sure = at_least(report.after.max_risk, 1)
         before = count(report.before.uniques or 0) if both_sure else words.chance(report.before.max_risk)
-        return f"{words.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
+        return f"{head.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
     who = f"who knows {names_in_short(report.keys)} of a person"
     if report.threshold is None:
         return f"W{who[1:]} finds {_who_is_found(report)}."
@@ -389,7 +411,7 @@ def _who_is_found(report: RiskReport) -> str:
     now = report.before
     if not at_least(now.max_risk, 1):
         return f"no record with a chance above {words.chance(now.max_risk)}"
-    sure = f"{count(words.found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
+    sure = f"{count(head.found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
     return f"{sure}: nobody else is like them"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,25 +15,21 @@ from maskwell.core.verdicts import above, at_least, below, largest, ranked
 from maskwell.engines.labelled_columns import Labels
 from maskwell.microdata.kept_bounds import AT_LEAST, BoundKept, bound_is_kept, bounds_kept
 from maskwell.microdata.plans.edit_rules import AnyRule, Moves, Rule
-from maskwell.microdata.plans.release_plan import JOINT_TABLE, RECORD_ORDER
-from maskwell.microdata.records.row_order import FEWEST
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.file_risk import level_contributions, variable_contributions
-from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_risk import UnitRisk
 from maskwell.microdata.stages.stage import Stage, kept_columns
 from maskwell.microdata.utility.utility_measures import RegressionComparison
+from maskwell.microdata.utility.utility_report import UtilityReport
 from maskwell.notes import Note
 from maskwell.reports.plain_words import count, counted
 from maskwell.reports.text.names_in_words import (
     LABEL,
     NAME,
     columns_of,
-    keys_in_words,
     label_of,
     name_of,
-    names_in_short,
 )
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
@@ -298,6 +294,25 @@ def utility_rows(release: AnyRelease) -> list[UtilityRow]:
     ]
 
 
+def likeness(utility: UtilityReport) -> list[str]:
+    """How alike the original and the released file are, in sentences; none before the draw."""
+    single = [(name, one.distance.hellinger) for name, one in utility.variables.items() if one.distance is not None]
+    double = [(" and ".join(one.columns), one.hellinger) for one in utility.pairs if one.hellinger is not None]
+    far = [_farthest(*zip(*distances, strict=True)) for distances in (single, double) if distances]
+    said: list[str] = [Note("hellinger-distances", distances=" and ".join(far))] if far else []
+    score = utility.propensity
+    if score is not None and score.ratio is not None:
+        pmse, columns = f"{Printed(score.pmse):.2g}", shorten(in_words(score.columns), 60)
+        said.append(Note("propensity-score", columns=columns, pmse=pmse, ratio=factor_text(score.ratio)))
+    return said
+
+
+def _farthest(names: Sequence[str], distances: Sequence[float]) -> str:
+    most = max(distances)
+    name = next(name for name, one in zip(names, distances, strict=True) if at_least(one, most))
+    return f"{Printed(most):.3f} ({shorten(name, 40)})"
+
+
 def factor_text(factor: float) -> str:
     """A factor with two decimals, or three digits where it is large."""
     return f"{Printed(factor):.2f}" if below(factor, LARGE) else f"{Printed(factor):,.0f}"
@@ -314,129 +329,6 @@ def regression_rows(compared: RegressionComparison) -> list[list[str]]:
         ]
         for term in compared.terms
     ]
-
-
-def found_for_sure(risk: RiskReport) -> int:
-    """Records that are found with certainty: of the release where there is one."""
-    return int(risk.table.counts[at_least(risk.risk, 1)].sum())
-
-
-def headline(risk: RiskReport, *, whole: bool = False) -> str:
-    """The worst chance that somebody is found, by whom, and what was allowed; ``whole`` names all keys at length."""
-    now = risk.before if risk.after is None else risk.after
-    keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
-    who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
-    limit = "" if risk.threshold is None else f" (limit {chance(risk.threshold)})"
-    if at_least(now.max_risk, 1) and not risk.is_flagged("exchange-beyond-the-keys"):  # whose figures are bounds
-        records = counted(found_for_sure(risk), "record", "records")
-        return f"{records} can be found with certainty by {who}{limit}."
-    highest = f"Highest chance that {who} finds the right record: {chance(now.max_risk)}{limit}"
-    return "; ".join([highest, *_who_finds_more(risk)]) + "."
-
-
-def unit_headline(risk: RiskReport) -> list[str]:
-    """What stands beside the headline of a file with units, such as households: the worst chances, and for whom."""
-    units = risk.units
-    if units is None:
-        return []
-    now, column = units.before if units.after is None else units.after, one_line(shorten(units.unit, NAME))
-    said = f"At least one of the records with the same {column} is found with a chance of up to {chance(now.max_risk)}"
-    said += " by someone who looks once for each"
-    said += ", if they are matched independently" if below(now.max_risk, now.max_bound) else ""
-    if now.worst_risk is not None and above(now.worst_risk, now.max_risk, scale=1):
-        finds_most = INTRUDERS[risk.intruder].outdone(counts="released_counts" in risk.per_cell)
-        said += f"; {chance(now.worst_risk)} for someone who {finds_most}"
-    said += "; the limit is for single records." if risk.threshold is not None else "."
-    if not units.seen_share:
-        return [said]
-    seen = names_in_short(units.seen_by)
-    return [said, Note("units-are-seen-together", seen=seen, chance=chance(units.known_together))]
-
-
-def _who_finds_more(risk: RiskReport) -> Iterator[str]:
-    now = risk.before if risk.after is None else risk.after
-    if above(now.max_risk_any_release, now.max_risk, scale=1):
-        yield f"{chance(now.max_risk_any_release)} for someone who looks where it is easiest"
-    counts = now.max_risk_released_counts
-    if counts is not None and above(counts, max(now.max_risk, now.max_risk_any_release), scale=1):
-        yield f"{chance(counts)} for someone who also compares all released counts with the true ones"
-    joined = risk.joined
-    if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
-        yield Note("weighing-finds-more", chance=in_percent(joined.right_surest))
-    if risk.not_computed == JOINT_TABLE:
-        yield Note("no-figure-for-joint-table", what=joint_table_in_words(risk))
-    elif risk.not_computed is not None:
-        yield Note("no-figure-for-released-counts")
-
-
-def joint_table_in_words(risk: RiskReport) -> str:
-    """What an intruder uses beside the keys: randomized columns that are not among them, and units that are shown."""
-    joint = risk.joint_table
-    if joint is None:
-        return ""
-    columns = f"the released values of {keys_in_words(joint.columns)}" if joint.columns else ""
-    unit = f"which records have the same {one_line(shorten(joint.unit, NAME))}" if joint.unit else ""
-    return " and ".join(filter(None, [columns, unit]))
-
-
-def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
-    """What the simulated linkage attack on unchanged columns reaches; empty where it was not simulated."""
-    joined = risk.joined
-    if joined is None:
-        return ""
-    named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
-    return Note(
-        "weighing-was-simulated",
-        named=named,
-        right=in_percent(joined.right),
-        surest=in_percent(joined.right_surest),
-        error=in_percent(joined.error),
-        tried=joined.tried,
-        attack=joined.attack,
-    )
-
-
-ASSUMED = "Assumes the intruder knows that the person is in the file, the transition matrices and the true counts."
-OF_UNITS = (
-    "Assumes the intruder knows that the person is in the file, the transition matrices, the true counts of records and"
-    " units, and which records belong together, where the file shows it."
-)
-
-
-def assumptions(risk: RiskReport, release: AnyRelease | None = None) -> str:
-    """What an intruder is taken to know besides the keys, and what is not counted; empty without a release."""
-    after = risk.after
-    if after is None:
-        return ""
-    known = OF_UNITS if risk.is_flagged("all-records-of-a-unit") else ASSUMED
-    joint = risk.joint_table
-    used = joint is not None and joint.one_look is not None
-    also = Note("joint-table-is-used", what=joint_table_in_words(risk)) if used else ""
-    assumed = " ".join(filter(None, [known, also, weighing_in_words(risk)]))
-    if left := [] if release is None else _not_counted(release):
-        assumed += f" Not counted: {'; '.join(left)}."
-    if after.max_risk_released_counts is not None:
-        return assumed
-    if after.smallest is None:
-        return f"{assumed} What comparing all released counts adds is known once the file is drawn."
-    return assumed
-
-
-def _not_counted(release: AnyRelease) -> list[str]:
-    """What else a released file shows that may help to find a record."""
-    risk = release.risk
-    accepted = risk is not None and risk.joint_table is not None and risk.joint_table.accepted
-    columns = list[str]()
-    if risk is not None and accepted:
-        columns.append(Note("joint-table-is-accepted", what=joint_table_in_words(risk)))
-    within = (name for stage in release.stages for name in stage.within)
-    counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
-    names = release.file.others or [column.name for column in release.columns]
-    if (still := [name for name in names if name not in counted_with]) and release.joined is None:
-        go = "go" if len(still) > 1 else "goes"
-        columns.append(f"how well {keys_in_words(still)} {go} with the keys of a record")
-    unjudged = release.rows < FEWEST or RECORD_ORDER in release.plan.accept
-    return columns + ([Note("order-is-not-counted")] if not release.shuffled and unjudged else [])
 
 
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:

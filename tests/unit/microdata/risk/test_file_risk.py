@@ -16,7 +16,7 @@ from maskwell.microdata.risk.file_risk import assess_risk, level_contributions, 
 from maskwell.microdata.risk.identity_disclosure import individual_risk
 from maskwell.microdata.risk.risk_report import RiskReport, percentile
 from maskwell.microdata.stages.stage import Stage
-from maskwell.reports.text.release_words import headline
+from maskwell.reports.text.release_headline import headline
 
 CELLS = {("A", "baker"): 1, ("A", "clerk"): 5, ("B", "clerk"): 3, ("B", "smith"): 2}
 TOWNS = CellTable.of(["town", "job"], CELLS)

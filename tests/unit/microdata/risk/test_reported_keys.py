@@ -130,6 +130,25 @@ def records(number: int) -> list[tuple[Any, ...]]:
     return [*people, ("A", "x", 0)]
 
 
+def spread_of(group: Counter[Any]) -> float:
+    shares = [times / group.total() for times in group.values()]
+    return math.exp(-sum(p * math.log(p) for p in shares))
+
+
+def recursive(group: Counter[Any]) -> int:
+    falling = sorted(group.values(), reverse=True)
+    ranks = range(2, len(falling) + 1)
+    return max([1, *(rank for rank in ranks if falling[0] < 2 * sum(falling[rank - 1 :]))])
+
+
+def over_records(values: list[float]) -> dict[str, Any]:
+    low, first, middle, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])  # type 7 of R
+    names = ("minimum", "first_quartile", "median", "mean", "third_quartile", "maximum")
+    figures = zip(names, (low, first, middle, float(np.mean(values)), third, high), strict=True)
+    below = {str(level): sum(value < level - 1e-9 for value in values) for level in (2, 3, 5)}
+    return {name: pytest.approx(float(value)) for name, value in figures} | {"below": below}
+
+
 def one_by_one(people: list[tuple[Any, ...]]) -> dict[str, Any]:
     known = [person for person in people if person[2] is not None]
     groups = {key: Counter(p[2] for p in known if p[:2] == key) for key in {p[:2] for p in known}}
@@ -140,8 +159,7 @@ def one_by_one(people: list[tuple[Any, ...]]) -> dict[str, Any]:
         return sum(abs(groups[key][v] / sizes[key] - total[v] / n) for v in total) / 2
 
     def spread(key: Any) -> float:
-        shares = [times / sizes[key] for times in groups[key].values()]
-        return math.exp(-sum(p * math.log(p) for p in shares))
+        return spread_of(groups[key])
 
     one = [key for key, group in groups.items() if len(group) == 1]
     skewed = [key for key, group in groups.items() if len(group) > 1 and far(key) > 0.5 + 1e-12]
@@ -155,8 +173,12 @@ def one_by_one(people: list[tuple[Any, ...]]) -> dict[str, Any]:
         "skewed_cells": len(skewed),
         "skewed_records": sum(sizes[key] for key in skewed),
         "fewest_values": min(map(len, groups.values())),
-        "violations": {str(few): sum(sizes[k] for k, g in groups.items() if len(g) < few) for few in (2, 3)},
+        "violations": {str(few): sum(sizes[k] for k, g in groups.items() if len(g) < few) for few in (2, 3, 5)},
         "least_entropy": pytest.approx(min(map(spread, groups))),
+        "l_diversity": {
+            name: over_records([kind(groups[key]) for key in groups for _ in range(sizes[key])])
+            for name, kind in (("distinct", len), ("entropy", spread_of), ("recursive", recursive))
+        },
         "greatest_distance": pytest.approx(max(map(far, groups))),
         "guess": pytest.approx(sum(max(group.values()) for group in groups.values()) / n),
         "guess_without_keys": pytest.approx(max(total.values()) / n),
@@ -174,13 +196,35 @@ def test_as_counted_one_by_one(number: int) -> None:
     assert coarse.guess <= told["guess"] + 1e-12 and coarse.fewest_values >= told["fewest_values"]
 
 
+HEALTH = """Urban,Female,Secondary incomplete,Employed,yes
+Urban,Female,Secondary incomplete,Employed,yes
+Urban,Female,Primary incomplete,Non-LF,yes
+Urban,Male,Secondary complete,Employed,yes
+Rural,Female,Secondary complete,Unemployed,yes
+Urban,Male,Secondary complete,Employed,no
+Urban,Female,Primary complete,Non-LF,no
+Urban,Male,Post-secondary,Unemployed,yes
+Urban,Female,Secondary incomplete,Non-LF,no
+Urban,Female,Secondary incomplete,Non-LF,yes"""
+"""The example of [Benschop2018], whose diversity is printed there: 1 1 1 2 1 2 1 1 2 2, with mean 1.4."""
+
+
+def test_diversity_as_the_practice_guide_prints_it() -> None:
+    rows = [tuple(line.split(",")) for line in HEALTH.splitlines()]
+    keys = ["residence", "gender", "education", "labour"]
+    told = attribute_risk(CellTable.of([*keys, "health"], dict(Counter(rows))), keys, "health").diversity.distinct
+    quartiles = told.minimum, told.first_quartile, told.median, told.third_quartile, told.maximum
+    assert quartiles == (1, 1, 1, 2, 2) and told.mean == pytest.approx(1.4)
+    assert told.below == {"2": 6, "3": 10, "5": 10}
+
+
 def test_the_verb_tells_before_and_after_or_refuses() -> None:
     true = {"town": [*"AABBBB"], "health": ["ill", "ill", "well", "well", "ill", "well"]}
     released = {"town": [*"ABABBB"], "health": true["health"]}
     result = mw.risk(true, "town", sensitive_columns=["health"], released=released)
     assert [one[0].homogeneous.records for one in (result.attributes, result.attributes_released)] == [2, 0]
     content = result.to_dict()["sensitive"]
-    assert content["before"][0]["violations"] == {"2": 2, "3": 6}
+    assert content["before"][0]["violations"] == {"2": 2, "3": 6, "5": 6}
     text = "\n".join(result.to_report())
     assert "health, released" in text
     assert max(map(len, text.splitlines())) <= 100
