@@ -374,10 +374,13 @@ def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
     return Note("weighing-was-simulated", named=named, go=go, right=right, surest=surest)
 
 
-ASSUMED = "Assumed known: that the person is in the file, the matrices, and the true counts."
+ASSUMED = (
+    "Assumed known: that the person is in the file, the matrices, the true counts, and the errors of tables that the"
+    " receipt states."
+)
 OF_UNITS = (
-    "Assumed known: that the person is in the file, the matrices, the true counts of records and units, and which"
-    " records belong together, where the file shows it."
+    "Assumed known: that the person is in the file, the matrices, the true counts of records and units, the errors of"
+    " tables that the receipt states, and which records belong together, where the file shows it."
 )
 
 
