@@ -179,6 +179,8 @@ class Survey:
     ) -> Table:
         """The table of two columns or more: margins, conditional shares, odds ratios, tests of independence."""
         result = self.shares(*columns, where=where, method=method, progress=progress)
+        if result.table is None and self.receipt is not None and len(result.variables) > 1:
+            raise ParameterError("no-table-of-a-released-file")
         if result.table is None:
             few = len(result.variables) < 2
             raise ParameterError("a-table-of-one-variable" if few else "a-table-needs-designs-that-tell")
@@ -200,7 +202,9 @@ class Survey:
         ``variance`` is what standard errors rest on: ``"observed"``, ``"expected"`` or ``"sandwich"``, by default what
         the sampling calls for. Of a released file: where the release keeps the table of all columns of the formula,
         released values are taken as true ones and variances doubled, which to first order is the most that
-        randomization adds; where the matrix of a column is known, it is that column's design; else it is refused.
+        randomization adds; where the matrix of a column is known, it is that column's design. Else intervals and
+        p-values allow for the largest bias that the receipt leaves possible, ``bias``; it is refused where that is
+        above the standard errors of all slopes.
         """
         from maskwell.verbs.regress import Model, fit
 
