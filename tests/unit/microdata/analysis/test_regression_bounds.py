@@ -80,16 +80,12 @@ def test_predictors_that_are_kept_leave_only_the_bias_of_the_pairs() -> None:
 def test_what_no_bound_allows_is_refused_in_a_whole_sentence() -> None:
     data = columns_of(SHARES, ("sex", "job"))
     survey = mw.Survey.from_release(data, receipt_for(data, "0.8"))
-    with pytest.raises(
-        ParameterError, match=r"may bias the coefficient of sex\[T.m\] by up to .*, more than its standard"
-    ):
+    with pytest.raises(ParameterError, match=r"^sex\[T.m\] may be biased by up to .*, more than its standard"):
         survey.regress("job ~ sex")
     many = data | {"age": (np.arange(N) % 2000).tolist()}
     plan = mw.ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.01"}], demonstration=True)
     made = release_table(many, plan)
-    with pytest.raises(
-        ParameterError, match="bounded only for logistic and multinomial regressions of up to 3,000 cells"
-    ):
+    with pytest.raises(ParameterError, match="no bound of the bias is known for this model"):
         mw.Survey.from_release(made.data, made.receipt()).regress("job ~ sex + age")
 
 
