@@ -180,11 +180,20 @@ class Survey:
         """The table of two columns or more: margins, conditional shares, odds ratios, tests of independence."""
         result = self.shares(*columns, where=where, method=method, progress=progress)
         if result.table is None and self.receipt is not None and len(result.variables) > 1:
-            raise ParameterError("no-table-of-a-released-file")
+            return self._withheld_table(result)
         if result.table is None:
             few = len(result.variables) < 2
             raise ParameterError("a-table-of-one-variable" if few else "a-table-needs-designs-that-tell")
         return result.table
+
+    def _withheld_table(self, result: Any) -> Table:
+        """The table of a released file whose matrices are withheld."""
+        from maskwell.microdata.analysis.withheld_tables import withheld_table
+
+        receipt, how = self.receipt, ("weights", "inclusion", "strata", "clusters", "population", "replicates")
+        if receipt is None or any(getattr(self.sampling, name) not in (None, ()) for name in how):
+            raise ParameterError("no-table-of-a-released-file")
+        return withheld_table(result.tables, receipt)
 
     def regress(
         self,

@@ -270,14 +270,15 @@ class Margins:
 
     def effects(self, fit: Coefficients, changes: Iterable[Change]) -> Effects:
         """The average effect of each change on the chance of each category, with their covariance."""
-        *known, bias = self._estimated(fit, ((change.name, self._effect(fit, change)) for change in changes))
-        return Effects(*known, bias=bias)
+        made = ((change.name, self._effect(fit, change)) for change in changes)
+        names, values, covariance, degrees, bias = self._estimated(fit, made)
+        return Effects(names, values, covariance, degrees, bias=bias)
 
     def predictions(self, fit: Coefficients, rows: Iterable[tuple[str, Real]], *, averaged: bool) -> Predictions:
         """The chance of each category for named rows, or averaged over all rows of the fit, changed in some way."""
         made = ((name, self._prediction(fit, X, averaged=averaged)) for name, X in rows)
-        *known, bias = self._estimated(fit, made)
-        return Predictions(*known, chances=self.chances.k > 1, bias=bias)
+        names, values, covariance, degrees, bias = self._estimated(fit, made)
+        return Predictions(names, values, covariance, degrees, chances=self.chances.k > 1, bias=bias)
 
     def of_columns(self, *, dummy: bool) -> list[Change]:
         """A change in each column of the model but the intercept; with ``dummy`` from 0 to 1 where it holds these."""
