@@ -21,13 +21,14 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.categories import Categories
+from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
 from maskwell.estimation.direct_estimate import DirectEstimate
 from maskwell.estimation.joint.independence import IndependenceTest
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.joint.odds import OddsRatio
-from maskwell.estimation.joint.variables import Layout
+from maskwell.estimation.joint.variables import Layout, Names
 from maskwell.microdata.analysis.release_estimates import Analysis
 from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.stages.stage import is_kept
@@ -60,7 +61,7 @@ class WithheldTable(Table):
         found, names = analysis.estimate, analysis.route.columns
         if len(names) != 2 or not isinstance(found, DirectEstimate) or receipt.weights is not None:
             return None
-        levels = [[*dict.fromkeys(one)] for one in zip(*found.categories, strict=True)]  # type: ignore[arg-type]
+        levels = [[*dict.fromkeys(one)] for one in zip(*found.categories, strict=True)]
         if min(map(len, levels)) < 2 or any(group.each != "record" for group in analysis.route.groups):
             return None
         cells = [*product(*levels)]
@@ -85,7 +86,9 @@ class WithheldTable(Table):
         kept = [is_kept(receipt.groups, (name,)) for name in names]
         sizes = (len(levels[1]), len(levels[0]))
         margins = tuple(0.0 if one else min(1.0, bias * size) for one, size in zip(kept, sizes, strict=True))
-        designs = {name: Uniform.of(1, Categories.of(own)) for name, own in zip(names, levels, strict=True)}
+        designs: dict[Names, Design] = {
+            name: Uniform.of(1, Categories.of(own)) for name, own in zip(names, levels, strict=True)
+        }
         return cls(whole, Layout.of(designs), margins=(margins[0], margins[1]))
 
     @property
