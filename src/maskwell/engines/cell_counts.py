@@ -33,8 +33,9 @@ ALL_MERGED_CELLS = 1 << 23  # tables are counted as one where together they have
 MOST_LISTED = 20_000  # labels of a column that are told apart where all columns of a file are looked at
 KEPT_PIECES = 1 << 20
 MOST_OPTIONAL = 1 << 20  # cells of a table up to which it is counted where smaller ones can take its place
+OPTIONAL_TABLE = 1 << 19  # cells of a table that may be left out, up to which it is counted
 MOST_LABELS = 100  # labels of a column up to which it is counted in tables that may be left out
-OPTIONAL_CELLS = 1 << 23  # possible cells of all tables together that may be left out; the last ones are
+OPTIONAL_CELLS = 1 << 23  # cells of all tables together that may be left out; the last ones are
 
 
 @runtime_checkable
@@ -211,12 +212,13 @@ class _TableCounter:
         followed = find_columns(source.schema, () if asked.beside is None else asked.beside.names, asked.where, ANY)
         self.only = sorted({*followed, *find_columns(source.schema, names, asked.where)})
         self._tables = [*(tuple(table) for table in asked.tables), *asked.optional]
-        self._optional = [*asked.optional]
+        self._optional, self._rows = [*asked.optional], 0
         self._weights, self._beside, self._instead = asked.weights, asked.beside, asked.instead
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any, row: int) -> None:
         codes, weights = codes_of(self._coders, batch), None
+        self._rows += len(batch)
         self._leave_out()
         if self._weights is not None:
             weights = check_weights(batch.column(self._weights), self._weights, row)
@@ -226,7 +228,7 @@ class _TableCounter:
             self._beside.add({name: batch.column(name) for name in self._beside.names}, codes)
 
     def _leave_out(self) -> None:
-        """Drop optional tables with a column of too many labels, or for which too many cells are possible."""
+        """Drop optional tables with a column of too many labels, or with too many cells that can occur."""
         if not self._optional:
             return
         cells, kept = 0, []
@@ -234,8 +236,9 @@ class _TableCounter:
             if any(self._coders[name].has_given_up for name in table):
                 continue
             possible = math.prod(len(self._coders[name].labels) + 1 for name in table)
-            cells += possible
-            if possible <= MOST_OPTIONAL and cells <= OPTIONAL_CELLS:
+            occurring = possible if possible <= MERGED_CELLS else min(possible, self._rows)
+            cells += occurring
+            if occurring <= OPTIONAL_TABLE and cells <= OPTIONAL_CELLS:
                 kept.append(table)
         if len(kept) < len(self._optional):
             gone = {*self._optional} - {*kept}
@@ -258,7 +261,15 @@ class _TableCounter:
         sizes = {name: len(coder.labels) for name, coder in self._coders.items()}
         if self._counters is None:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
-            self._counters = [CellCounter([self._coders[name] for name in table], weighted) for table in joined]
+            few = {frozenset(table) for table in self._optional}  # counted in lists, if they are large
+            self._counters = [
+                CellCounter(
+                    [self._coders[name] for name in table],
+                    weighted,
+                    dense=MERGED_CELLS if frozenset(table) in few else DENSE_CELLS,
+                )
+                for table in joined
+            ]
         else:
             for counter in (one for one in self._counters if one.listed > MOST_OPTIONAL):
                 for table in [one for one in self._instead if one in self._tables and {*one} <= {*counter.columns}]:
@@ -289,8 +300,14 @@ class _TableCounter:
 class CellCounter:
     """Counts the cells of one table: a cell is a number in mixed radix, and a radix that is too small is doubled."""
 
-    def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
-        self._coders = coders
+    def __init__(
+        self,
+        coders: Sequence[LevelCoder],
+        weighted: bool,  # noqa: FBT001
+        *,
+        dense: int = DENSE_CELLS,
+    ) -> None:
+        self._coders, self._dense_cells = coders, dense
         self._sizes = [1] * len(coders)
         self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
         self._dense: list[Array] | None = [
@@ -309,7 +326,7 @@ class CellCounter:
         cells, *sums = self._occurring()
         codes = dict(zip(self.columns, separate_codes(cells, self._sizes), strict=True))
         coders = {coder.column: coder for coder in self._coders}
-        part = CellCounter([coders[name] for name in columns], len(sums) > 1)
+        part = CellCounter([coders[name] for name in columns], len(sums) > 1, dense=self._dense_cells)
         part._grow()
         joint = joint_keys([codes[name] for name in columns], part._sizes, len(cells))
         distinct, place = np.unique(joint, return_inverse=True)
@@ -368,7 +385,7 @@ class CellCounter:
         self._pieces, self._kept = [(cells, *sums)], len(cells)
         self._dense = None
         known = all(coder.fixed for coder in self._coders)
-        if (possible := possible_cells(self._sizes)) <= max(DENSE_CELLS, known * DENSE_SHARE * len(cells)):
+        if (possible := possible_cells(self._sizes)) <= max(self._dense_cells, known * DENSE_SHARE * len(cells)):
             self._dense = [np.zeros(possible, dtype=_kind(one)) for one in self._sums]
             for total, values in zip(self._dense, sums, strict=True):
                 total[cells] = values
