@@ -76,11 +76,9 @@ def count_tables(
     rows = Rows.of(data)
     work = _CountingCells(tables, str(rows), weights, beside, declared, instead or {}, optional=optional)
     parts = rows.in_parts(work, stored=_names_in([*tables, *optional]), progress=progress)
-    if optional:
-        common = set.intersection(*({one.columns for one in part.found} for part in parts))
-        found = [[one for one in part.found if one.columns in common] for part in parts]
-        return [CellTable.total(one) for one in zip(*found, strict=True)]
-    return [CellTable.total(one) for one in zip(*(part.found for part in parts), strict=True)]
+    common = set.intersection(*({one.columns for one in part.found} for part in parts))
+    found = ([one for one in part.found if one.columns in common] for part in parts)
+    return [CellTable.total(one) for one in zip(*found, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -263,12 +261,8 @@ class _TableCounter:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
             few = {frozenset(table) for table in self._optional}  # counted in lists, if they are large
             self._counters = [
-                CellCounter(
-                    [self._coders[name] for name in table],
-                    weighted,
-                    dense=MERGED_CELLS if frozenset(table) in few else DENSE_CELLS,
-                )
-                for table in joined
+                CellCounter([self._coders[name] for name in table], weighted, dense=most)
+                for table, most in ((one, MERGED_CELLS if frozenset(one) in few else DENSE_CELLS) for one in joined)
             ]
         else:
             for counter in (one for one in self._counters if one.listed > MOST_OPTIONAL):
@@ -300,13 +294,7 @@ class _TableCounter:
 class CellCounter:
     """Counts the cells of one table: a cell is a number in mixed radix, and a radix that is too small is doubled."""
 
-    def __init__(
-        self,
-        coders: Sequence[LevelCoder],
-        weighted: bool,  # noqa: FBT001
-        *,
-        dense: int = DENSE_CELLS,
-    ) -> None:
+    def __init__(self, coders: Sequence[LevelCoder], weighted: bool, *, dense: int = DENSE_CELLS) -> None:  # noqa: FBT001
         self._coders, self._dense_cells = coders, dense
         self._sizes = [1] * len(coders)
         self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
