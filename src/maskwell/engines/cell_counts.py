@@ -33,6 +33,9 @@ ALL_MERGED_CELLS = 1 << 23  # tables are counted as one where together they have
 MOST_LISTED = 20_000  # labels of a column that are told apart where all columns of a file are looked at
 KEPT_PIECES = 1 << 20
 MOST_OPTIONAL = 1 << 20  # cells of a table up to which it is counted where smaller ones can take its place
+OPTIONAL_TABLE = 1 << 19  # cells of a table that may be left out, up to which it is counted
+MOST_LABELS = 100  # labels of a column up to which it is counted in tables that may be left out
+OPTIONAL_CELLS = 1 << 23  # cells of all tables together that may be left out; the last ones are
 
 
 @runtime_checkable
@@ -55,9 +58,13 @@ def count_tables(
     beside: Follower | None = None,
     declared: bool = True,
     instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] | None = None,
+    optional: Sequence[tuple[str, ...]] = (),
     progress: Progress | None = None,
 ) -> list[CellTable]:
-    """Count the cells of tables, with None for a missing value; ``instead`` is counted where a table has very many."""
+    """Count the cells of tables, with None for a missing value; ``instead`` is counted where a table has very many.
+
+    Of tables that are ``optional``, those with many cells, or with a column of many labels, are left out.
+    """
     check_kind(Flag, declared=declared)
     check_kind(Follower | None, beside=beside)
     check_kind(Callable | None, progress=progress)
@@ -67,9 +74,11 @@ def count_tables(
         what = "a table has no columns" if tables else "no tables"
         raise InputError(what, hint='give the columns of each table, for instance [["sex", "region"]]')
     rows = Rows.of(data)
-    work = _CountingCells(tables, str(rows), weights, beside, declared, instead or {})
-    parts = rows.in_parts(work, stored=_names_in(tables), progress=progress)
-    return [CellTable.total(one) for one in zip(*(part.found for part in parts), strict=True)]
+    work = _CountingCells(tables, str(rows), weights, beside, declared, instead or {}, optional=optional)
+    parts = rows.in_parts(work, stored=_names_in([*tables, *optional]), progress=progress)
+    common = set.intersection(*({one.columns for one in part.found} for part in parts))
+    found = ([one for one in part.found if one.columns in common] for part in parts)
+    return [CellTable.total(one) for one in zip(*found, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -83,9 +92,10 @@ class _CountingCells:
     declared: bool = True
     instead: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] = field(default_factory=dict)
     most: int | None = None  # labels of a column that are told apart; else too many are an error
+    optional: Sequence[tuple[str, ...]] = ()
 
     def columns(self, schema: Any) -> list[str]:
-        names = [*_names_in(self.tables), *([] if self.weights is None else [self.weights])]
+        names = [*_names_in([*self.tables, *self.optional]), *([] if self.weights is None else [self.weights])]
         find_columns(schema, names, self.where)
         return [*dict.fromkeys([*names, *([] if self.beside is None else self.beside.names)])]
 
@@ -191,24 +201,58 @@ class _TableCounter:
     """Counts the cells of several tables, batch after batch."""
 
     def __init__(self, source: Source, asked: _CountingCells) -> None:
-        self._coders = coders_of(source, _names_in(asked.tables), declared=asked.declared)
-        for coder in self._coders.values():
+        required, names = {*_names_in(asked.tables)}, _names_in([*asked.tables, *asked.optional])
+        self._coders = coders_of(source, names, declared=asked.declared)
+        for name, coder in self._coders.items():
             coder.most = asked.most
+            coder.gives_up = None if name in required else MOST_LABELS
         names = [*self._coders, *([] if asked.weights is None else [asked.weights])]
         followed = find_columns(source.schema, () if asked.beside is None else asked.beside.names, asked.where, ANY)
         self.only = sorted({*followed, *find_columns(source.schema, names, asked.where)})
-        self._tables = [tuple(table) for table in asked.tables]
+        self._tables = [*(tuple(table) for table in asked.tables), *asked.optional]
+        self._optional, self._rows = [*asked.optional], 0
         self._weights, self._beside, self._instead = asked.weights, asked.beside, asked.instead
         self._counters: list[CellCounter] | None = None
 
     def add(self, batch: Any, row: int) -> None:
         codes, weights = codes_of(self._coders, batch), None
+        self._rows += len(batch)
+        self._leave_out()
         if self._weights is not None:
             weights = check_weights(batch.column(self._weights), self._weights, row)
         for counter in self._ready():
             counter.add(codes, len(batch), weights)
         if self._beside is not None and len(batch):
             self._beside.add({name: batch.column(name) for name in self._beside.names}, codes)
+
+    def _leave_out(self) -> None:
+        """Drop optional tables with a column of too many labels, or with too many cells that can occur."""
+        if not self._optional:
+            return
+        cells, kept = 0, []
+        for table in self._optional:
+            if any(self._coders[name].has_given_up for name in table):
+                continue
+            possible = math.prod(len(self._coders[name].labels) + 1 for name in table)
+            occurring = possible if possible <= MERGED_CELLS else min(possible, self._rows)
+            cells += occurring
+            if occurring <= OPTIONAL_TABLE and cells <= OPTIONAL_CELLS:
+                kept.append(table)
+        if len(kept) < len(self._optional):
+            gone = {*self._optional} - {*kept}
+            self._optional, self._tables = kept, [one for one in self._tables if one not in gone]
+            still = {*_names_in(self._tables)}
+            self._coders = {name: one for name, one in self._coders.items() if name in still or not one.has_given_up}
+            if self._counters is not None:
+                self._counters = [part for one in self._counters for part in self._without_columns(one)]
+
+    def _without_columns(self, counter: CellCounter) -> list[CellCounter]:
+        """A counter, or those of its tables that are left, without columns that are no longer coded."""
+        inside = [table for table in self._tables if {*table} <= {*counter.columns}]
+        if not inside or {*counter.columns} <= {*self._coders}:
+            return [counter] if inside else []
+        sizes = {name: len(coder.labels) for name, coder in self._coders.items()}
+        return [counter.part(table) for table in merged(inside, sizes)]
 
     def _ready(self) -> list[CellCounter]:
         """The counters, made when rows have shown how many labels there are; tables too large give way to smaller."""
@@ -218,7 +262,11 @@ class _TableCounter:
                 self._give_up(table)
         if self._counters is None:
             joined, weighted = merged(self._tables, sizes), self._weights is not None
-            self._counters = [CellCounter([self._coders[name] for name in table], weighted) for table in joined]
+            few = {frozenset(table) for table in self._optional}  # counted in lists, if they are large
+            self._counters = [
+                CellCounter([self._coders[name] for name in table], weighted, dense=most)
+                for table, most in ((one, MERGED_CELLS if frozenset(one) in few else DENSE_CELLS) for one in joined)
+            ]
         else:
             for counter in (one for one in self._counters if one.listed > MOST_OPTIONAL):
                 for table in [one for one in self._instead if one in self._tables and {*one} <= {*counter.columns}]:
@@ -240,6 +288,7 @@ class _TableCounter:
         return [counter] if alone else [counter.part(table) for table in apart]
 
     def tables(self) -> list[CellTable]:
+        self._leave_out()
         counted = [counter.table() for counter in self._ready()]
         holders: dict[str, list[CellTable]] = {}
         for one in counted:
@@ -251,8 +300,8 @@ class _TableCounter:
 class CellCounter:
     """Counts the cells of one table: a cell is a number in mixed radix, and a radix that is too small is doubled."""
 
-    def __init__(self, coders: Sequence[LevelCoder], weighted: bool) -> None:  # noqa: FBT001
-        self._coders = coders
+    def __init__(self, coders: Sequence[LevelCoder], weighted: bool, *, dense: int = DENSE_CELLS) -> None:  # noqa: FBT001
+        self._coders, self._dense_cells = coders, dense
         self._sizes = [1] * len(coders)
         self._sums = ["counts", "weights", "squares"] if weighted else ["counts"]
         self._dense: list[Array] | None = [
@@ -271,7 +320,7 @@ class CellCounter:
         cells, *sums = self._occurring()
         codes = dict(zip(self.columns, separate_codes(cells, self._sizes), strict=True))
         coders = {coder.column: coder for coder in self._coders}
-        part = CellCounter([coders[name] for name in columns], len(sums) > 1)
+        part = CellCounter([coders[name] for name in columns], len(sums) > 1, dense=self._dense_cells)
         part._grow()
         joint = joint_keys([codes[name] for name in columns], part._sizes, len(cells))
         distinct, place = np.unique(joint, return_inverse=True)
@@ -330,7 +379,7 @@ class CellCounter:
         self._pieces, self._kept = [(cells, *sums)], len(cells)
         self._dense = None
         known = all(coder.fixed for coder in self._coders)
-        if (possible := possible_cells(self._sizes)) <= max(DENSE_CELLS, known * DENSE_SHARE * len(cells)):
+        if (possible := possible_cells(self._sizes)) <= max(self._dense_cells, known * DENSE_SHARE * len(cells)):
             self._dense = [np.zeros(possible, dtype=_kind(one)) for one in self._sums]
             for total, values in zip(self._dense, sums, strict=True):
                 total[cells] = values

@@ -241,11 +241,21 @@ class LevelCoder:
         self.about = about
         self.given: dict[Label, None] = {}  # labels in the order of a dictionary that is marked as ordered
         self.most: int | None = None  # labels that are told apart, the last with all further ones; else these raise
+        self.gives_up: int | None = None  # labels above which a column that may be left out is coded no further
+        self._given_up = False
         self._last: tuple[Any, Array] | None = None
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the column has more labels than are coded."""
+        return self._given_up or (self.gives_up is not None and len(self.labels) > self.gives_up)
 
     def codes(self, values: Any) -> Array:
         """Codes of the next rows, int32; -1 where there is no value."""
         places, dictionary = places_of(values)
+        self._given_up |= self.gives_up is not None and len(dictionary) > self.gives_up
+        if self.has_given_up:
+            return np.full(len(places), MISSING, dtype=np.int32)
         codes: Array = np.take(self._table(dictionary), places)
         if self.fixed and (codes == UNKNOWN).any():  # a dictionary may list what no record has
             label = dictionary[int(places[np.flatnonzero(codes == UNKNOWN)[0]])].as_py()

@@ -122,29 +122,34 @@ def estimate_changed(
     *,
     changed: float,
     bias: Any,
+    squares: float | None = None,
     categories: Sequence[Hashable] | None = None,
     target: str = "population",
 ) -> DirectEstimate:
-    """Shares of a file that kept no counts: ``abs(E p_c - N_c / n) <= bias_c``, a share ``changed`` of it moved."""
+    """Shares of a file that kept no counts: ``abs(E p_c - N_c / n) <= bias_c``, a share ``changed`` of it moved.
+
+    With weights, shares of ``squares`` of the weights are off by at most so much on average; by ``changed`` if None.
+    """
+    squares = changed if squares is None else squares
     k, by_weight = len(data.counts), data.weighted and target == "population"
     bounds = np.broadcast_to(as_floats(bias, "bias"), k)
     shares = data.squares / data.squares.sum()
-    sampling = _sampling(data, np.zeros(k), full=False) + (changed / data.size if data.weighted else 0)
+    sampling = _sampling(data, np.zeros(k), full=False) + (squares / data.size if data.weighted else 0)
     randomization = np.minimum(changed, shares * (1 - shares)) / (data.size - 1)
     labels = range(k) if categories is None else categories
     estimate = _assembled(data, labels, target, (sampling, randomization), "withheld", ())
-    sizes = np.minimum(_least_effective(data, changed, bounds, target), estimate.effective)
+    sizes = np.minimum(_least_effective(data, changed, squares, bounds, target), estimate.effective)
     weighted = (Note("weights-the-sampling-part-takes-rows"),) if by_weight else ()
     flags = (Note("this-table-is-not-kept-intervals"), *weighted)
     return replace(estimate, flags=flags, effective=sizes, bias=np.minimum(bounds, 1))
 
 
-def _least_effective(data: Released, changed: float, bias: Real, target: str) -> Real:
+def _least_effective(data: Released, changed: float, squares: float, bias: Real, target: str) -> Real:
     """``n / f``, where f is 1, for sampling, and ``min(1, d / (s (1 - s)))`` at the worst share s that may be true."""
     ends = np.stack([np.clip(data.p + side * bias, 0, 1) for side in (-1, 1)])
     spread = (ends * (1 - ends)).min(axis=0)
-    added = np.divide(changed, spread, out=np.ones(len(spread)), where=spread > changed)
-    factor = added + (target == "population") * (1 + data.weighted * added)
+    added, moved = (np.divide(d, spread, out=np.ones(len(spread)), where=spread > d) for d in (changed, squares))
+    factor = added + (target == "population") * (1 + data.weighted * moved)
     return np.asarray(np.divide(data.size, factor, out=np.full(len(factor), np.inf), where=factor > 0))
 
 

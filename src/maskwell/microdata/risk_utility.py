@@ -150,7 +150,7 @@ def _tried_without(records: Rows, release: AnyRelease, left_out: tuple[str, ...]
     asked = release.plan.as_typed or release.plan
     lifted = tuple(n for n, rule in enumerate(asked.rules, 1) if any(map(rule.labels().get, left_out)))
     tried = RecodeEffect(
-        left_out=left_out, categories=tuple(release.file.recoded[one] for one in left_out), lifted=lifted
+        left_out=left_out, categories=tuple(release.file.changes.recoded[one] for one in left_out), lifted=lifted
     )
     try:
         recodes = {column: recode for column, recode in asked.recodes.items() if column not in left_out}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from maskwell.core.exact import to_decimal
 from maskwell.core.phrases import listed, shorten
 from maskwell.core.verdicts import below as is_below
 from maskwell.engines.cell_counts import Follower, count_tables
+from maskwell.engines.formula import read_formula
 from maskwell.engines.row_sources import Progress, ending_of
 from maskwell.engines.rows import WRITTEN_AS, Rows
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
@@ -42,6 +43,7 @@ from maskwell.microdata.stages.stage_building import ColumnFits, UnitSizes, unit
 from maskwell.notes import Note
 
 MOST_PAIRS = 300  # pairs of columns whose association is compared
+MOST_DESCRIBED = 500  # tables whose errors users are told
 Columns = tuple[str, ...]
 Tables = dict[Columns, CellTable]
 
@@ -112,6 +114,30 @@ def smaller_tables(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
     return smaller
 
 
+def described_tables(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
+    """Tables whose errors users are told: pairs with a randomized column, with all other published ones.
+
+    With weights, these columns alone as well; and the columns of a formula of the plan, where it has three.
+    """
+    moved = [*dict.fromkeys(plan.randomized)]
+    alone = [(name,) for name in moved] if plan.weights is not None else []
+    still = [name for name in others if name != plan.weights]
+    pairs = [*combinations(moved, 2), *((name, other) for name in moved for other in still)]
+    published = {*moved, *still}
+    formulas = (read_formula(text) for text in plan.formulas)
+    named = (tuple(dict.fromkeys((one.outcome, *one.columns))) for one in formulas)
+    triples = (one for one in named if len(one) == 3 and {*one} <= published and {*one} & {*moved})
+    return [*islice(dict.fromkeys([*alone, *triples, *pairs]), MOST_DESCRIBED)]
+
+
+def _described(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
+    """What has to be counted for these tables besides what is counted anyway, each set of columns once."""
+    counted = [{*table} for table in tables_of(plan)]
+    needed = (closure(plan, table) for table in described_tables(plan, others))
+    more = {frozenset(table): table for table in needed if not any({*table} <= one for one in counted)}
+    return [*more.values()]
+
+
 def risk_columns(plan: ReleasePlan) -> Columns:
     """The keys, and every column that tells how they are randomized."""
     return closure(plan, plan.keys)
@@ -142,6 +168,7 @@ def count_records(
     tables: Sequence[Columns],
     progress: Progress | None = None,
     beside: Follower | None = None,
+    optional: Sequence[Columns] = (),
 ) -> Tables:
     """Count the records of a file or of a table as a plan counts them, in one pass."""
     declared = plan.missing != "category"
@@ -152,6 +179,7 @@ def count_records(
         beside=beside,
         declared=declared,
         instead=smaller_tables(plan),
+        optional=optional,
         progress=progress,
     )
     return {table.columns: table for table in counted}
@@ -190,6 +218,15 @@ class TrueUnits:
     joint: UnitMembers | None = None  # In the cells of all randomized columns, where these matter
 
 
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What recodes and local suppression made of the values."""
+
+    # How many categories each recoded column had, and how many it has; and how many values each key has lost
+    recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrueFile:
     """What was counted in the true records."""
@@ -205,9 +242,9 @@ class TrueFile:
     seen: tuple[str, ...] = ()
     units: TrueUnits | None = None  # Where the plan names units
     channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
-    # How many categories each recoded column had, and how many it has
-    recoded: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    suppressed: Mapping[str, int] = field(default_factory=dict)  # How many values each key has lost
+    changes: Changes = field(default_factory=Changes)  # Of values, before anything is counted
+    # Further counts, from which users are told how wrong tables are
+    described: Mapping[Columns, CellTable] = field(default_factory=dict)
     further: tuple[str, ...] = ()  # Columns that rules ask, made from others, and that are not published
     notes: tuple[str, ...] = ()  # What a reader should know of recodes
 
@@ -280,7 +317,9 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     recoding = recoding_of(records) if plan.recodes or plan.rules or plan.suppress else None
     names = records.schema.names
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
-    tables = count_records(records, plan, tables_of(plan), progress, beside)
+    described = _described(plan, beside.columns)
+    counted = count_records(records, plan, tables_of(plan), progress, beside, described)
+    tables = {columns: table for columns, table in counted.items() if columns not in described}
     _check_missing_keys(plan, tables)
     sizes = _sizes(records, plan, tables)
     fits = column_fits(records, plan, tables, beside.columns)
@@ -322,8 +361,8 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         seen=seen,
         units=of_units,
         channels=channels,
-        recoded={} if recoding is None else recoding.categories(),
-        suppressed={} if lost is None else lost.by_key,
+        described={columns: counted[columns] for columns in described if columns in counted},
+        changes=Changes({} if recoding is None else recoding.categories(), {} if lost is None else lost.by_key),
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )

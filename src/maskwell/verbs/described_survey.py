@@ -183,10 +183,21 @@ class Survey:
     ) -> Table:
         """The table of two columns or more: margins, conditional shares, odds ratios, tests of independence."""
         result = self.shares(*columns, where=where, method=method, progress=progress)
+        if result.table is None and self.receipt is not None and len(result.variables) > 1:
+            return self._withheld_table(result)
         if result.table is None:
             few = len(result.variables) < 2
             raise ParameterError("a-table-of-one-variable" if few else "a-table-needs-designs-that-tell")
         return result.table
+
+    def _withheld_table(self, result: Any) -> Table:
+        """The table of a released file whose matrices are withheld."""
+        from maskwell.microdata.analysis.withheld_tables import withheld_table
+
+        receipt, how = self.receipt, ("weights", "inclusion", "strata", "clusters", "population", "replicates")
+        if receipt is None or any(getattr(self.sampling, name) not in (None, ()) for name in how):
+            raise ParameterError("no-table-of-a-released-file")
+        return withheld_table(result.tables, receipt)
 
     def regress(
         self,
@@ -204,7 +215,9 @@ class Survey:
         ``variance`` is what standard errors rest on: ``"observed"``, ``"expected"`` or ``"sandwich"``, by default what
         the sampling calls for. Of a released file: where the release keeps the table of all columns of the formula,
         released values are taken as true ones and variances doubled, which to first order is the most that
-        randomization adds; where the matrix of a column is known, it is that column's design; else it is refused.
+        randomization adds; where the matrix of a column is known, it is that column's design. Else intervals and
+        p-values allow for the largest bias that the receipt leaves possible, ``bias``; it is refused where that is
+        above the standard errors of all slopes.
         """
         from maskwell.verbs.regress import Model, fit
 

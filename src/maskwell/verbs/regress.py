@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwell.core.arguments import check_kind
-from maskwell.core.phrases import design_of, option, shorten
+from maskwell.core.arguments import Real, check_kind
+from maskwell.core.phrases import Printed, design_of, in_words, listed, option, shorten
+from maskwell.core.verdicts import at_most
 from maskwell.engines.assignments import Assignment, direct_design
 from maskwell.engines.formula import read_formula, read_right_side
 from maskwell.engines.model_frame import read_model_frame
@@ -21,6 +22,7 @@ from maskwell.estimation.asked_quantities import Asked, QuantityTerms, asked_of
 from maskwell.estimation.regression.model_table import check_interval, fit_model_table
 from maskwell.estimation.regression.regression_result import Regression
 from maskwell.estimation.sampling.sampling_description import Sampling
+from maskwell.notes import Note
 from maskwell.verbs.inputs import Designs, assignments_of, check_missing_codes
 from maskwell.verbs.sampled_rows import SampledRows, check_by_rows
 
@@ -180,6 +182,7 @@ class _Released:
     doubled: bool  # whether variances at most double
     note: str
     rows: int | None = None  # records of the file, all of which a kept table needs; None where a part will do
+    bounded: Callable[[Regression], Real] | None = None  # at most the bias of each coefficient, of a table not kept
 
     def applied_to(self, fit: Regression, rows: int) -> Regression:
         """The fit with the errors that it has from a released file, of which so many rows were read."""
@@ -191,12 +194,35 @@ class _Released:
         profiles = None if self.doubled else fit.profiles
         flags = (*fit.flags, self.note, *other)
         search = replace(fit.search, incomparable=apart)
-        return replace(fit, covariance=factor * fit.covariance, flags=flags, search=search, profiles=profiles)
+        made = replace(fit, covariance=factor * fit.covariance, flags=flags, search=search, profiles=profiles)
+        return made if self.bounded is None else _with_bias(made, self.bounded(fit))
+
+
+def _with_bias(fit: Regression, bias: Real) -> Regression:
+    """A fit with bounds of its bias; ParameterError where they are above the standard errors of all slopes."""
+    intercept = np.array([term == "Intercept" or term.endswith(": Intercept") for term in fit.terms])
+    slopes = np.flatnonzero(~intercept) if not intercept.all() else np.arange(len(intercept))
+    wide = [j for j in slopes.tolist() if not at_most(bias[j], fit.standard_error[j])]
+    if len(wide) == len(slopes):
+        first = min(wide, key=lambda j: bias[j] / fit.standard_error[j])
+        raise ParameterError(
+            "regression-bias-above-the-error",
+            term=shorten(fit.terms[first], 30),
+            bias=Printed(float(bias[first])),
+            error=Printed(float(fit.standard_error[first])),
+        )
+    named = [fit.terms[j] for j in wide]
+    more = (Note("regression-bias-is-large", terms=listed(named, len(named), 60)),) if named else ()
+    return replace(fit, bias=bias, flags=(*fit.flags, *more))
 
 
 KEPT_MODEL = (
     "the release keeps the table of these columns on average: standard errors are 1.42 times the usual ones, an upper "
     "bound in large files"
+)
+BOUNDED_MODEL = (
+    "the release does not keep the table of these columns: intervals and p-values allow for a bias, to the first order;"
+    " standard errors are 1.42 times the usual ones"
 )
 KEPT_LIKELIHOOD = "released values stand for true ones"
 KNOWN_MODEL = "matrices of the receipt are the designs of {}"
@@ -228,8 +254,24 @@ def _released(
         still = [Assignment((parsed.outcome,), direct_design(data, parsed.outcome))]
         moved = any(group.method != "swap" for group in groups)
         return _Released(still, moved, KEPT_MODEL if moved else OPEN_MODEL, receipt.rows if groups else None)
+    if any(group.design is None for group in groups):
+        names = in_words([name for group in groups for name in group.moved if name in columns])
+        if plan or latent is not None or any(group.most_changed >= 1 for group in groups):
+            raise ParameterError("this-release-does-not-keep", names=names)
+        still = [Assignment((parsed.outcome,), direct_design(data, parsed.outcome))]
+        bounded = partial(_bias, data, receipt, columns, names)
+        return _Released(still, True, BOUNDED_MODEL, receipt.rows, bounded)
     made = [_known(group, columns) for group in groups]
     return _Released(made, False, KNOWN_MODEL.format(", ".join(one.columns[0] for one in made)))
+
+
+def _bias(data: Rows, receipt: Receipt, columns: Sequence[str], names: str, fit: Regression) -> Real:
+    from maskwell.microdata.analysis.regression_bounds import MOST_CELLS, bias_of_regression
+
+    bias = bias_of_regression(data, receipt, fit, columns)
+    if bias is None:
+        raise ParameterError("no-bound-for-this-regression", names=names, most=MOST_CELLS)
+    return bias
 
 
 def _known(group: Group, columns: Sequence[str]) -> Assignment:

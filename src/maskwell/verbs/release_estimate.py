@@ -18,13 +18,14 @@ from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.microdata.analysis import release_estimates as estimates
-from maskwell.microdata.analysis.bias_bounds import Distortion, reach_of, under_plan
+from maskwell.microdata.analysis.bias_bounds import COUNTS, Distortion, reach_of, under_plan
 from maskwell.microdata.analysis.table_routes import (
     BOUNDED,
     SOLVED,
     bounded,
     check_release_sampling,
     has_plan,
+    measure_of,
     measured,
     released_rows,
     route_of,
@@ -167,6 +168,10 @@ def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, miss
     spread = estimates.weights_of(rows, receipt, sampling["weights"])
     # at most what was done to the table in this part of the released records; where it is kept, no bias
     done = [(one, Distortion.of(one.moves, spread, survey.rows / receipt.rows)) for one in routes]
+    if survey.rows == receipt.rows and not routes[1].moved & {*by}:
+        measure = COUNTS if sampling["weights"] is None else measure_of(receipt, sampling["weights"])
+        tables = [receipt.tables.get((frozenset(route.columns), measure)) for route in routes]
+        done = [(route, one.told(told, usual.n)) for (route, one), told in zip(done, tables, strict=True)]
     most, inner = (one if route.kind == BOUNDED else replace(one, bias=0.0) for route, one in done)
     reach = _reach(rows, receipt, sampling, survey.rows)
     share = usual.n / survey.rows if not spread.total else usual.population / spread.total  # of records with values

@@ -63,6 +63,8 @@ class Coefficients(Result):
     profiles: Profiles | None = field(default=None, kw_only=True)
     # "wald" or "profile", the method of the intervals that was asked for; None for the one that suits
     asked: str | None = field(default=None, kw_only=True)
+    # At most how far each estimate is off on average; None where they are consistent. Intervals and tests allow for it
+    bias: Real | None = field(default=None, kw_only=True)
 
     @property
     def shown(self) -> Real:
@@ -121,6 +123,8 @@ class Coefficients(Result):
     def p_values(self) -> Real:
         """Two-sided, for a coefficient of zero: by the likelihood ratio where intervals are those of the profile."""
         roots = self.z
+        if self.bias is not None:
+            roots = np.maximum(np.abs(self.estimates) - self.bias, 0) / self.standard_error
         for j in np.flatnonzero(self.by_profile):
             assert self.profiles is not None
             roots[j] = self.profiles.root(int(j), 0.0)
@@ -129,7 +133,7 @@ class Coefficients(Result):
     def confidence_interval(self, level: float = 0.95) -> Real:
         """Wald intervals, and those of the profile ``by_profile``, shape (p, 2); an end may be infinite."""
         reach = self._reach((1 + check_level(level, highest=1)) / 2)
-        half = reach * np.sqrt(np.diag(self.covariance))
+        half = reach * np.sqrt(np.diag(self.covariance)) + (0.0 if self.bias is None else self.bias)
         ends = np.column_stack([self.estimates - half, self.estimates + half])
         for j in np.flatnonzero(self.by_profile):
             assert self.profiles is not None
@@ -156,6 +160,7 @@ class Coefficients(Result):
             )
         p_values = np.where(tested, self.p_values, np.nan)
         columns = zip(self.terms, values, errors, intervals, p_values, self.interval_methods, strict=True)
+        bounds = [{}] * len(self.terms) if self.bias is None else [{"bias_bound": one} for one in self.bias.tolist()]
         return [
             {
                 "term": term,
@@ -165,8 +170,9 @@ class Coefficients(Result):
                 "p_value": number_or_none(p),
                 "interval_method": method,
                 "p_value_method": None if np.isnan(p) else "likelihood ratio" if method == "profile" else "wald",
+                **bound,
             }
-            for term, value, error, interval, p, method in columns
+            for (term, value, error, interval, p, method), bound in zip(columns, bounds, strict=True)
         ]
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -191,6 +197,8 @@ class Coefficients(Result):
 
     def wald_test(self, what: Sequence[str] | Real | str, value: float | Sequence[float] = 0.0) -> WaldTest:
         """Test that coefficients, or combinations of them, equal ``value``."""
+        if self.bias is not None:
+            raise InputError("no-test-of-biased-coefficients")
         if isinstance(what, str) or (len(what) and isinstance(what[0], str)):
             named = [what] if isinstance(what, str) else [str(term) for term in what]
             R = np.array([np.eye(len(self.terms))[self.place(term)] for term in named])

@@ -216,7 +216,9 @@ class Predictions(Coefficients):
         inside = np.clip(self.estimates, 1e-300, 1 - 1e-16)
         odds = np.log(inside) - np.log1p(-inside)
         scale = inside * (1 - inside)
-        stretched = Coefficients(self.terms, odds, self.covariance / np.outer(scale, scale), self.degrees_of_freedom)
+        bias = None if self.bias is None else self.bias / scale
+        covariance = self.covariance / np.outer(scale, scale)
+        stretched = Coefficients(self.terms, odds, covariance, self.degrees_of_freedom, bias=bias)
         return expit_pair(stretched.confidence_interval(level))[0]
 
     @property
@@ -270,12 +272,15 @@ class Margins:
 
     def effects(self, fit: Coefficients, changes: Iterable[Change]) -> Effects:
         """The average effect of each change on the chance of each category, with their covariance."""
-        return Effects(*self._estimated(fit, ((change.name, self._effect(fit, change)) for change in changes)))
+        made = ((change.name, self._effect(fit, change)) for change in changes)
+        names, values, covariance, degrees, bias = self._estimated(fit, made)
+        return Effects(names, values, covariance, degrees, bias=bias)
 
     def predictions(self, fit: Coefficients, rows: Iterable[tuple[str, Real]], *, averaged: bool) -> Predictions:
         """The chance of each category for named rows, or averaged over all rows of the fit, changed in some way."""
         made = ((name, self._prediction(fit, X, averaged=averaged)) for name, X in rows)
-        return Predictions(*self._estimated(fit, made), chances=self.chances.k > 1)
+        names, values, covariance, degrees, bias = self._estimated(fit, made)
+        return Predictions(names, values, covariance, degrees, chances=self.chances.k > 1, bias=bias)
 
     def of_columns(self, *, dummy: bool) -> list[Change]:
         """A change in each column of the model but the intercept; with ``dummy`` from 0 to 1 where it holds these."""
@@ -296,10 +301,8 @@ class Margins:
         switched = dummy and np.isin(np.round(column, 12), (0.0, 1.0)).all()
         return Change(self.matrix.names[j], switch if switched else slope)
 
-    def _estimated(
-        self, fit: Coefficients, made: Iterable[tuple[str, tuple[Real, Real]]]
-    ) -> tuple[tuple[str, ...], Real, Real, int | None]:
-        """Names, values, covariance and degrees of freedom of quantities with these values and derivatives."""
+    def _estimated(self, fit: Coefficients, made: Iterable[tuple[str, tuple[Real, Real]]]) -> tuple[Any, ...]:
+        """Names, values, covariance, degrees of freedom and bias of quantities with these values and derivatives."""
         shown = self.chances.k if self.chances.k > 2 else 1
         names, values, slopes = list[str](), list[Real](), list[Real]()
         for name, (value, slope) in made:
@@ -314,6 +317,7 @@ class Margins:
             np.reshape(values, (len(names), shown)).T.reshape(-1),
             J @ fit.covariance @ J.T,
             fit.degrees_of_freedom,
+            None if fit.bias is None else np.abs(J) @ fit.bias,
         )
 
     def _effect(self, fit: Coefficients, change: Change) -> tuple[Real, Real]:

@@ -21,7 +21,7 @@ from maskwell.microdata.stages.stage import acting, is_kept
 from maskwell.notes import Note
 
 if TYPE_CHECKING:
-    from maskwell.microdata.folder.receipt import Group
+    from maskwell.microdata.folder.receipt import Group, ShareErrors
 
 COUNTS, WEIGHTS = "counts", "weights"
 
@@ -117,6 +117,7 @@ class Distortion:
     changed: float
     weight: float  # The same of the weights; equal to changed without weights
     bias: float  # At most how far the share of any cell lies from the true one on average
+    squares: float = 1.0  # The same of shares of squared weights
 
     @classmethod
     def of(cls, moves: Sequence[Move], weights: Weights, part: float = 1.0) -> Distortion:
@@ -129,13 +130,22 @@ class Distortion:
             changed=min(1.0, twice * weights.heaviest_squares(changed)),
             weight=weights.heaviest(changed),
             bias=min(1.0, sum(move.bias(weights) for move in moves)),
+            squares=min(1.0, twice * weights.heaviest_squares(changed)),
         )
+
+    def told(self, errors: ShareErrors | None, size: float) -> Distortion:
+        """With what a receipt tells of this table, of a file of so many records, or of as many with equal weights."""
+        if errors is None:
+            return self
+        changed, bias = min(self.changed, size * errors.error**2), min(self.bias, errors.bias)
+        return replace(self, changed=changed, bias=bias, squares=min(self.squares, errors.bias))
 
     def within(self, share: float, squares: float | None = None) -> Distortion:
         """Of a part of the file that has this share of its weight, and of its squared weights."""
         squares = share if squares is None else squares
-        parts = [min(1.0, x / y) for x, y in ((self.changed, squares), (self.weight, share), (self.bias, share))]
-        return replace(self, changed=parts[0], weight=parts[1], bias=parts[2])
+        changed, moved = (min(1.0, one / squares) for one in (self.changed, self.squares))
+        weight, bias = (min(1.0, one / share) for one in (self.weight, self.bias))
+        return replace(self, changed=changed, weight=weight, bias=bias, squares=moved)
 
 
 def reach_of(clusters: CellTable, *, strata: bool) -> float:

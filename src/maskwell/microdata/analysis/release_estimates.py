@@ -20,7 +20,7 @@ from maskwell.estimation.direct_estimate import BOUNDED as IS_BOUNDED
 from maskwell.estimation.direct_estimate import TARGETS, DirectEstimate, Released, estimate_changed, estimate_unknown
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.microdata.analysis import table_routes as routes
-from maskwell.microdata.analysis.bias_bounds import Distortion, Weights
+from maskwell.microdata.analysis.bias_bounds import COUNTS, Distortion, Weights
 from maskwell.microdata.analysis.matrix_estimates import kept_with_matrices, solved
 from maskwell.microdata.analysis.table_routes import Route
 from maskwell.microdata.folder.receipt import Receipt
@@ -164,7 +164,7 @@ class _Options(NamedTuple):
 
 def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, *, by: int = 0) -> Analysis:
     """The shares of a table, and within domains that its first columns, so many, tell where these are bounded."""
-    counted = _count(data, receipt, columns, options)
+    counted = _count(data, receipt, columns, options, by)
     route, whole = counted.route, counted.tables[0]
     how = receipt.missing if options.missing is None else options.missing
     table, dropped = _with_values(whole, how, counted.name, columns)
@@ -183,11 +183,13 @@ class _Counted:
     name: str  # What messages call the rows
     weights: str | None
     tables: list[CellTable]
-    distortion: Distortion | None = None  # At most what randomization did to a bounded table
+    # At most what randomization did to a bounded table, and to the shares within its domains
+    distortion: Distortion | None = None
+    inner: Distortion | None = None
     complete: bool = True  # Whether these are all records that were released
 
 
-def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options) -> _Counted:
+def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, by: int) -> _Counted:
     route = routes.route_of(receipt, columns, weighted=options.weights is not None)
     routes.check_missing(route, receipt.missing if options.missing is None else options.missing)
     with routes.released_rows(data, route.cells) as (source, name):
@@ -204,7 +206,14 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
         return _Counted(route, name, used, tables)
     hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
     most = Distortion.of(hidden, weights_of(data, receipt, used), tables[0].n / receipt.rows)
-    return _Counted(route, name, used, tables, most, tables[0].n == receipt.rows)
+    complete, inner = tables[0].n == receipt.rows, most
+    if complete and route.to_solve is None:
+        size = Released.of(tables[0].counts, tables[0].weights, tables[0].squares).size
+        measure = COUNTS if used is None else routes.measure_of(receipt, used)
+        told = most.told(receipt.tables.get((frozenset(columns), measure)), size)
+        inner = told if not route.moved & {*columns[:by]} else most
+        most = told
+    return _Counted(route, name, used, tables, most, inner, complete)
 
 
 def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
@@ -279,7 +288,8 @@ def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, s
     in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
     data = Released.of(table.counts, table.weights, table.squares)
     bias = np.minimum(most.bias, in_block if still else 1.0)
-    return estimate_changed(data, changed=most.changed, bias=bias, categories=table.labels(), target=target)
+    how: dict[str, Any] = {"changed": most.changed, "squares": most.squares, "target": target}
+    return estimate_changed(data, bias=bias, categories=table.labels(), **how)
 
 
 def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
@@ -290,13 +300,13 @@ def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
 
 def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: str) -> Domains:
     """Bounded shares within each domain, which is a file of its own with as many changed records."""
-    assert counted.distortion is not None
+    assert counted.inner is not None
     all_there = counted.complete and table.n == counted.tables[0].n
     still = all_there and not counted.route.moved & {*table.columns[:domains]}
     shares: dict[Domain, Estimate] = {}
     for domain, chosen in _by_domain(table.labels(), domains).items():
         part = _chosen(table, np.isin(np.arange(len(table)), chosen))
-        most = counted.distortion.within(*_parts_of(part, counted.tables[0]))
+        most = counted.inner.within(*_parts_of(part, counted.tables[0]))
         estimate = _bounded(counted.route, part, most, target, still=still)
         cells = [cell[domains:] for cell in cast(Sequence[Domain], estimate.categories)]
         shares[_words(domain)] = replace(estimate, categories=_named(cells))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -47,6 +47,14 @@ class Group(RandomizedColumns):
     stage: Stage | None = None  # Everything about it, in an internal receipt
 
 
+@dataclass(frozen=True)
+class ShareErrors:
+    """Upper bounds of the errors of every share of a table that is not kept."""
+
+    bias: float  # At most how far it is off on average
+    error: float  # At most the standard error that randomization adds
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Receipt:
     """A receipt as it was read.
@@ -69,6 +77,8 @@ class Receipt:
         Whom the limit of the plan is for; told by internal receipts.
     categories
         Labels of columns whose order is not their natural one, in their order, as texts.
+    tables
+        Upper bounds of the errors of tables that are not kept, by their columns and by "counts" or "weights".
     """
 
     audience: str
@@ -80,6 +90,7 @@ class Receipt:
     plan: Mapping[str, Any] = field(default_factory=dict)
     intruder: str = ANY_LOOK.name
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tables: Mapping[tuple[frozenset[str], str], ShareErrors] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         kept = [one.invariance if kept_columns(self.groups, one) else "nothing" for one in self.groups]
@@ -138,6 +149,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             plan=_plan(content),
             intruder=intruder,
             categories=_categories(content),
+            tables=dict(_tables(content)),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
@@ -160,6 +172,17 @@ def _plan(content: Mapping[str, Any]) -> dict[str, Any]:
 def _categories(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     orders = table_of(content, "categories") if "categories" in content else {}
     return {name: names_of(orders, name) for name in orders}
+
+
+def _tables(content: Mapping[str, Any]) -> Iterator[tuple[tuple[frozenset[str], str], ShareErrors]]:
+    for one in of_kind(list, {"tables": [], **content}, "tables"):
+        columns = frozenset(names_of(one, "columns"))
+        for kind in ("counts", "weights"):
+            if kind in one:
+                told = [table_of(one, kind)[name] for name in ("bias", "error")]
+                if not all(isinstance(x, int | float) and not isinstance(x, bool) and 0 < x <= 1 for x in told):
+                    raise TypeError("the errors of a table are no shares")
+                yield (columns, kind), ShareErrors(*told)
 
 
 def stages_of(receipt: Receipt) -> list[Stage]:

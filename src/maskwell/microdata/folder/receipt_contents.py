@@ -30,7 +30,9 @@ from maskwell.microdata.folder.receipt import VERSION, Group
 from maskwell.microdata.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.repeated_releases import path_parities
-from maskwell.microdata.stages.stage import Stage, State, kept_columns, share_step
+from maskwell.microdata.stages.stage import Stage, State, acting, kept_columns, share_step
+from maskwell.microdata.true_file import described_tables
+from maskwell.microdata.utility.table_errors import TableErrors
 from maskwell.microdata.utility.utility_measures import inflation_of
 from maskwell.notes import Note
 
@@ -110,7 +112,25 @@ DIGITS = 2
 def public_receipt(release: AnyRelease) -> dict[str, Any]:
     """What users may know: what was randomized and how, in rounded numbers, with matrices that were fixed before."""
     groups = [_public_group(release, stage) for stage in release.stages]
-    return {**_head(release, "public"), "groups": groups, "advice": advice_of(groups, release.plan.weights)}
+    told = {"tables": [*tables_told(release)]} if share_step(release.rows) is not None else {}
+    advice = advice_of(groups, release.plan.weights)
+    advice += [Note("receipt-errors-of-tables")] if told.get("tables") else []
+    advice += [Note("receipt-tables-left-out")] if any("left_out" in one for one in told.get("tables", ())) else []
+    return {**_head(release, "public"), "groups": groups, **told, "advice": advice}
+
+
+def tables_told(release: AnyRelease) -> Iterator[dict[str, Any]]:
+    """Of each table that is not kept how far a share is off on average, at most, and how much it varies, in steps."""
+    counted = [*release.tables.values(), *release.file.described.values()]
+    known, errors = {*release.published}, TableErrors(release.stages)
+    for columns in described_tables(release.plan, release.file.others):
+        if {*acting(release.stages, columns)} <= known:
+            continue  # users solve for it with the matrices
+        measured = errors.measured(columns, counted)
+        if measured is None:
+            yield {"columns": [*columns], "left_out": True}
+        elif measured:
+            yield {"columns": [*columns], **{kind: one.stated() for kind, one in measured.items()}}
 
 
 def internal_receipt(release: AnyRelease) -> dict[str, Any]:
@@ -242,7 +262,7 @@ def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]
 def recoded_in_words(release: AnyRelease) -> dict[str, str]:
     """What was done to recoded columns that are published; what they held before is not told."""
     words = {column: [_how(recode)] for column, recode in release.plan.recodes.items()}
-    for column, n in release.file.suppressed.items():
+    for column, n in release.file.changes.suppressed.items():
         words.setdefault(column, []).extend([f"{n:,} values were suppressed, and are missing"] if n else [])
     return {column: "; ".join(said) for column, said in words.items() if said}
 

@@ -131,7 +131,7 @@ def _released(release: AnyRelease) -> list[tuple[str, str]]:
 
 def _coarser(release: AnyRelease) -> dict[str, str]:
     """How columns became coarser, with the number of their values before and after."""
-    done, known = recoded_in_words(release), release.file.recoded
+    done, known = recoded_in_words(release), release.file.changes.recoded
     return {
         column.name: f"{how} ({known[column.name][0]:,} values became {known[column.name][1]:,})"
         if known.get(column.name, (0, 0))[0]

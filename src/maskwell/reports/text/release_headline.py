@@ -102,10 +102,13 @@ def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
     )
 
 
-ASSUMED = "Assumes the intruder knows that the person is in the file, the transition matrices and the true counts."
+ASSUMED = (
+    "Assumes the intruder knows that the person is in the file, the transition matrices, the true counts and the errors"
+    " of tables that the receipt states."
+)
 OF_UNITS = (
     "Assumes the intruder knows that the person is in the file, the transition matrices, the true counts of records and"
-    " units, and which records belong together, where the file shows it."
+    " units, the errors of tables that the receipt states, and which records belong together, where the file shows it."
 )
 
 
