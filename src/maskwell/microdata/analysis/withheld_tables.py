@@ -109,7 +109,7 @@ class WithheldTable(Table):
 
     def collapse_to(self, *names: str) -> Table:
         """The table itself; a part of it has no table."""
-        return self if names == self.names else self._refused()  # type: ignore[no-any-return]
+        return self if names == self.names else self._refused()
 
     def independence(
         self, *names: str, method: str | None = None, seed: int | None = None, replicates: int = 999
