@@ -48,9 +48,9 @@ BASES = {"AnyRelease", "Assessment", "Coefficients", "Draw", "Estimate", "Replac
 """What the classes of results have in common."""
 
 NO_PICTURE = {
-    "Allocation", "Certificate", "Comparison", "Conditional", "Counts", "Device", "Difference", "Extremal",
-    "FairComparison", "GoodnessOfFit", "Improvement", "IndependenceTest", "Intervals", "NestedTest", "OddsRatio",
-    "OneSided", "Order", "PowerPlan", "Quantity", "QuestionsPlan", "Verified", "WaldTest",
+    "Allocation", "BoundedOddsRatio", "Certificate", "Comparison", "Conditional", "Counts", "Device", "Difference",
+    "Extremal", "FairComparison", "GoodnessOfFit", "Improvement", "IndependenceTest", "Intervals", "NestedTest",
+    "OddsRatio", "OneSided", "Order", "PowerPlan", "Quantity", "QuestionsPlan", "Verified", "WaldTest",
 }  # fmt: skip
 """Results that are one number, a proof or a plan: no picture says more than they do."""
 
@@ -84,6 +84,11 @@ def examples() -> dict[str, Result]:
         "protect": [{"variables": ["job"], "method": "inverse-frequency", "xi": 0.5}],
     }
     released = mw.release(pd.DataFrame(people), plan, random=mw.SeededRandom(1))
+    moved = [{"variables": ["y"], "method": "method1", "theta": "0.02"}]
+    public = mw.release(
+        {"y": truth, "region": region}, mw.ReleasePlan.of(moved, demonstration=True), random=mw.SeededRandom(1)
+    )
+    withheld = mw.Survey.from_release(public.data, public.receipt()).table("y", "region")
     certificate = mw.certify(warner)
     anchor = Anchor(mw.randomize({"y": ["[no]"] * n}, {"y": warner})["y"], warner)
     anchored = estimate_with_anchor(data["y"], warner, anchor)
@@ -93,7 +98,7 @@ def examples() -> dict[str, Result]:
     made += [joint.conditional(given="region"), joint.odds_ratio(), joint.independence(), fitted.wald_test("age")]
     made += [fitted.marginal_effects(), fitted.predictions(at={"age": [0, 1]}), fitted.compare(smaller)]
     made += [released.release, released.release.risk, released.release.utility]
-    made += [comparison.given, comparison.given.order]
+    made += [comparison.given, comparison.given.order, withheld, withheld.odds_ratio()]
     made += [
         estimate_with(data, direct="region").estimate,
         estimate_unknown(Released.of([60, 40]), categories=["a", "b"]),

@@ -102,7 +102,7 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
         "Highest chance that someone who knows region, sex and job finds the right record:",
         "(limit 90 %)",
         "of a person, and that the person is in the file",
-        "The matrices and the true counts.",
+        "The matrices, the true counts, and the errors of tables that the receipt states.",
         "Keys that are not randomized: region.",
         "Other columns that are not randomized: diary.",
         "Missing values stay missing: income (2 records).",

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from maskwell.core.arguments import Array, Real, as_array, check_kind
 from maskwell.core.categories import Categories
@@ -43,6 +43,7 @@ class Table(Result):
     """
 
     LINES = "estimates"
+    HAS_CONDITIONALS: ClassVar[bool] = True  # whether shares within categories are known with their errors
 
     estimate: Estimate
     layout: Layout

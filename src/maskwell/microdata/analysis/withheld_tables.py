@@ -15,7 +15,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,11 +24,12 @@ from maskwell.core.categories import Categories
 from maskwell.designs.design import Design
 from maskwell.designs.uniform import Uniform
 from maskwell.errors import ParameterError
-from maskwell.estimation.direct_estimate import DirectEstimate
+from maskwell.estimation.direct_estimate import DirectEstimate, Released, estimate_changed, estimate_unknown
 from maskwell.estimation.joint.independence import IndependenceTest
 from maskwell.estimation.joint.joint_table import Table
 from maskwell.estimation.joint.odds import OddsRatio
 from maskwell.estimation.joint.variables import Layout, Names
+from maskwell.estimation.share_estimate import Estimate
 from maskwell.microdata.analysis.release_estimates import Analysis
 from maskwell.microdata.folder.receipt import Receipt
 from maskwell.microdata.stages.stage import is_kept
@@ -53,6 +54,7 @@ class BoundedOddsRatio(OddsRatio):
 class WithheldTable(Table):
     """Shares of a released table of two variables; each margin is off by at most its bound on average."""
 
+    HAS_CONDITIONALS: ClassVar[bool] = False
     margins: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
@@ -95,6 +97,19 @@ class WithheldTable(Table):
     def most(self) -> float:
         """At most the bias of any cell."""
         return 0.0 if self.estimate.bias is None else float(self.estimate.bias.max())
+
+    def margin(self, name: str) -> Estimate:
+        """Shares of one variable, with bounds of their errors that hold for every matrix."""
+        place = self.names.index(name) if name in self.names else self._refused()
+        counts = np.rint(self.pi_hat.sum(axis=1 - place) * self.n)
+        data, labels = Released.of(counts.astype(np.int64)), self.labels[place]
+        if not self.margins[place]:
+            return estimate_unknown(data, categories=labels)
+        return estimate_changed(data, changed=1.0, bias=self.margins[place], categories=labels)
+
+    def collapse_to(self, *names: str) -> Table:
+        """The table itself; a part of it has no table."""
+        return self if names == self.names else self._refused()
 
     def independence(
         self, *names: str, method: str | None = None, seed: int | None = None, replicates: int = 999
@@ -141,7 +156,7 @@ class WithheldTable(Table):
     def _refused(self, *args: Any, **options: Any) -> Any:
         raise ParameterError("no-table-of-a-released-file")
 
-    margin = collapse_to = conditional = difference = _refused
+    conditional = difference = _refused
 
 
 def withheld_table(tables: Sequence[Analysis], receipt: Receipt) -> WithheldTable:

@@ -147,7 +147,10 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
     if risk is None or risk.after is None:
         return [("Not measured", "the plan names no keys, so nobody was taken to look for a record")]
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
-    units = "The matrices, the true counts of records and units, and which records belong together, where that shows."
+    units = (
+        "The matrices, the true counts of records and units, the errors of tables that the receipt states, and which"
+        " records belong together, where that shows."
+    )
     said = head.assumptions(risk, release).replace(head.OF_UNITS, units)
     weighing = f" {head.weighing_in_words(risk)}" if risk.joined is not None else ""
     found_together = ""
@@ -158,7 +161,9 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
         (
             "What they know besides",
-            said.replace(head.ASSUMED, "The matrices and the true counts.").replace(weighing, ""),
+            said.replace(
+                head.ASSUMED, "The matrices, the true counts, and the errors of tables that the receipt states."
+            ).replace(weighing, ""),
         ),
         ("Whom they find", _found(risk, risk.after)),
         ("Weighing other columns", head.weighing_in_words(risk, whole=True)),

@@ -55,7 +55,7 @@ def crosstab_report(joint: Table, level: float, given: str | None = None) -> Rep
     body: list[Block] = [_grid(joint), line("  (standard errors in brackets)")]
     if len(joint.names) == 2 and any(OWN_MARGIN in joint.margin(name).flags for name in joint.names):
         remarks.append(OWN_MARGIN)
-    if given is not None or _is_small(joint):
+    if joint.HAS_CONDITIONALS and (given is not None or _is_small(joint)):
         conditional = joint.conditional(given=given or joint.names[0])
         header, rows = _conditional_cells(conditional)
         body += [

@@ -43,12 +43,13 @@ def test_the_statistic_and_the_odds_ratio_by_hand() -> None:
     assert low < 0.10 * 0.10 / (0.20 * 0.30) < high
     assert [one.columns for one in table.odds_ratios()] == [("a", "c"), ("b", "c")]
     assert table.to_frame().shape == (6, 4)
+    assert table.margin("job").pi_hat == pytest.approx(p.sum(axis=0)) and "is not tested" not in str(table.summary())
 
 
 def test_what_a_released_table_does_not_have_is_said() -> None:
     survey = released(DEPENDENT, 800, 2)
     table = survey.table("sex", "job")
-    for wrong in (lambda: table.margin("sex"), lambda: table.independence(method="bootstrap")):
+    for wrong in (lambda: table.collapse_to("sex"), lambda: table.independence(method="bootstrap")):
         with pytest.raises(ParameterError, match="not available for tables of a released file"):
             wrong()
     with pytest.raises(ParameterError, match="larger than two by two"):
