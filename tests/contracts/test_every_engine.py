@@ -271,7 +271,10 @@ def test_a_release_of_spark_is_that_of_the_same_rows_in_a_file(cluster, tmp_path
         mw.release(data, PLAN, tmp_path / name, key=KEY)
     here, there = ({p.name: p.read_bytes() for p in (tmp_path / n / "public").iterdir()} for n in ("here", "there"))
     assert here == there
-    assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "here", "there"}
+    ledgers = {path.name for path in tmp_path.glob("*.ledger")}  # of the key, beside the folders
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", "here", "there", *ledgers} and len(
+        ledgers
+    ) == 1
 
 
 def failing_once(how: Callable[[], None]) -> Callable[[Iterator[Any]], Iterator[Any]]:

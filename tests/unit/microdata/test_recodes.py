@@ -80,7 +80,7 @@ def test_a_recoded_plan_is_the_plan_on_a_file_recoded_by_hand_and_names_labels_n
     assert (one.stages[0].design.matrix() == two.stages[0].design.matrix()).all()
     for columns, table in two.tables.items():
         assert np.allclose(one.tables[columns].weights, table.weights)
-    assert one.file.recoded["job"] == (5, 3)
+    assert one.file.changes.recoded["job"] == (5, 3)
     drawn = release_table(people(), plan, random=SeededRandom(1)).data
     twin = release_table(by_hand(people()), plain, random=SeededRandom(1)).data
     assert drawn == twin

@@ -41,9 +41,11 @@ class DiversityOfRecords:
 
 
 def _quantile(rising: Real, ends: Real, share: float) -> float:
-    place = (ends[-1] - 1) * share
-    low, high = (rising[np.searchsorted(ends, one, side="right")] for one in (np.floor(place), np.ceil(place)))
-    return float(low + (high - low) * (place - np.floor(place)))
+    last = ends[-1] - 1
+    place = last * share
+    below_it = np.floor(place)
+    low, high = (rising[np.searchsorted(ends, one, side="right")] for one in (below_it, min(below_it + 1, last)))
+    return float(low + (high - low) * (place - below_it))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def test_a_table_in_memory_is_suppressed_before_it_is_randomized() -> None:
     for before, after in zip(given, made, strict=True):
         assert all(b in (a, None) for a, b in zip(before, after, strict=True))
     lost = {name: sum(one is None for one in released.data[name]) for name in ("town", "job")}
-    assert released.release.file.suppressed == lost
+    assert released.release.file.changes.suppressed == lost
     assert any("suppressed" in note for note in released.release.notes)
 
 
@@ -157,7 +157,7 @@ def test_a_released_file_tells_what_was_left_out(tmp_path: Path) -> None:
     told = json.loads((public / "receipt.json").read_text(encoding="utf-8"))["recoded"]
     with (public / "data.csv").open(encoding="utf-8", newline="") as file:
         rows = [*csv.DictReader(file)]
-    for name, n in done.file.suppressed.items():
+    for name, n in done.file.changes.suppressed.items():
         assert sum(row[name] == "" for row in rows) == n
         assert (f"{n:,} values" in told[name]) if n else name not in told
     assert "suppressed" in (public / "README.md").read_text(encoding="utf-8")
@@ -188,4 +188,4 @@ def test_every_kind_of_file_loses_values_and_shows_one_missing_value(tmp_path: P
     made = [*zip(back["town"].tolist(), back["job"].replace("", None).tolist(), strict=True)]
     alike = Counter(tuple(None if pandas.isna(one) else one for one in row) for row in made)
     assert min(alike.values()) >= 5, "codes that are declared missing are seen, too"
-    assert done.file.suppressed["town"] >= 2
+    assert done.file.changes.suppressed["town"] >= 2
