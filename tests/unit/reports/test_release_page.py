@@ -20,7 +20,7 @@ from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import Draw, Release, ReleasedColumn
 from maskwell.microdata.risk.unit_risk import UnitFigures, UnitRisk
 from maskwell.microdata.risk_utility import RiskUtilityPoint
-from maskwell.microdata.true_file import TrueFile
+from maskwell.microdata.true_file import Changes, TrueFile
 from maskwell.plots import Picture
 from maskwell.reports.pages.release_page import _stage_facts, lead, release_page
 from maskwell.reports.pictures.risk_curves import plot_release_risk
@@ -124,7 +124,7 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
     found = replace(
         risk, units=units, after=replace(risk.after, max_risk_by={**risk.after.max_risk_by, "released_counts": 0.999})
     )
-    words = Outline(release_page(changed(release, plan=plan, risk=found, recoded={"diary": (9, 4)}))).words
+    words = Outline(release_page(changed(release, plan=plan, risk=found, changes=Changes({"diary": (9, 4)})))).words
     most = risk.risk.max()
     nearly = sum(n for n, chance in zip(risk.table.counts.tolist(), risk.risk, strict=True) if chance > 0.99 * most)
     for said in (
