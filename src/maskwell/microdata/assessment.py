@@ -203,7 +203,7 @@ class Judge:
         seen = () if table is None else [name for name in table.columns if name not in plan.unpublished]
         visible = tuple(dict.fromkeys([*plan.keys, *seen]))
         others = others_randomized(self.stages, plan.keys)
-        unit = shown_unit(None if plan.unit in plan.unpublished else plan.unit, self.stages, visible)
+        unit = shown_unit(None if plan.unit in plan.unpublished else plan.unit, self.stages, visible, others)
         drawn = None if self.released is None else self.released.get(true_file.joint_columns(plan))
         drawn = drawn.project(visible) if drawn is not None and {*visible} <= {*drawn.columns} else None
         units, members = None, None if self.file.units is None else self.file.units.joint

@@ -305,9 +305,9 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
 
 
 def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
-    """Columns of a file that may be read again once it is counted: ids, units, keys in order, and what is unchanged."""
+    """Columns of a file that may be read again once counted: ids, units, weights, keys in order, what is unchanged."""
     unchanged = {*names} - {*plan.randomized, *plan.unpublished}
-    named = {one for one in (id_, plan.unit) if one is not None}
+    named = {one for one in (id_, plan.unit, plan.weights) if one is not None}
     counted = {name for table in tables_of(plan) for name in table} if unchanged or plan.unit is not None else set()
     return unchanged | named | counted | {*_keys_in_order(plan)}
 

@@ -359,7 +359,7 @@ def _with_joint_table(
     plan = told.plan.get("release", {})
     accept, unit = plan.get("accept", ()), plan.get("unit")
     needed = needed_columns(stages, (*report.keys, *others))
-    shown = shown_unit(unit if unit in accept else None, stages, needed)
+    shown = shown_unit(unit if unit in accept else None, stages, needed, others)
     named = next((stage.unit for stage in stages if stage.unit is not None), shown)
     if JOINT_TABLE in accept or not (others or shown):
         return with_joint_table(report, stages, JointTable(None, others, accepted=True, unit=shown))

@@ -234,3 +234,22 @@ def test_the_rows_of_a_file_pass_twice_whatever_is_weighed_of_them(tmp_path: Pat
     in_memory = release_table(people, asked, random=SeededRandom(1)).release
     assert in_memory.assessment.risk.to_dict() == done.assessment.risk.to_dict()
     assert (in_memory.joined, in_memory.side_channels) == (done.joined, done.side_channels)
+
+
+def test_weights_that_are_not_published_are_read_again_where_a_column_follows_a_key(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    region = random.integers(0, 6, 600)
+    people = {
+        "region": region,
+        "country": region // 3,
+        "w": random.integers(1, 9, 600),
+        "job": random.integers(0, 4, 600),
+    }
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([people, *zip(*people.values(), strict=True)])
+    protect = {"variables": ["region"], "method": "method1", "theta": "0.5"}
+    terms = {"keys": ["region", "job"], "weights": "w", "drop": ["w"], "accept": ["country"]}
+    plan = ReleasePlan.from_dict({"release": terms, "protect": [protect]})
+    from_file, in_memory = assess_file(str(path), plan).risk, release_table(people, plan).release.assessment.risk
+    assert from_file is not None and from_file.to_dict() == in_memory.to_dict()

@@ -187,6 +187,7 @@ class _Counted:
     distortion: Distortion | None = None
     inner: Distortion | None = None
     complete: bool = True  # Whether these are all records that were released
+    untold: Distortion | None = None  # The first without what a receipt states of the table
 
 
 def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, by: int) -> _Counted:
@@ -212,8 +213,8 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
         measure = COUNTS if used is None else routes.measure_of(receipt, used)
         told = most.told(receipt.tables.get((frozenset(columns), measure)), size)
         inner = told if not route.moved & {*columns[:by]} else most
-        most = told
-    return _Counted(route, name, used, tables, most, inner, complete)
+        return _Counted(route, name, used, tables, told, inner, complete, most)
+    return _Counted(route, name, used, tables, most, inner, complete, most)
 
 
 def _with_domains(whole: Analysis, data: Any, receipt: Receipt, by: Sequence[str], options: _Options) -> Analysis:
@@ -254,7 +255,7 @@ def _estimated(counted: _Counted, table: CellTable, cells: CellTable | None, tar
         assert cells is not None
         return solved(route, table, cells, target)
     if counted.distortion is not None:
-        most = counted.distortion.within(*_parts_of(table, counted.tables[0]))
+        most = _of_all(counted, table, counted.distortion).within(*_parts_of(table, counted.tables[0]))
         if route.to_solve is not None and cells is not None:
             return solved(route.to_solve, table, cells, target, most)
         return _bounded(route, table, most, target, still=counted.complete and table.n == counted.tables[0].n)
@@ -292,6 +293,11 @@ def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, s
     return estimate_changed(data, bias=bias, categories=table.labels(), **how)
 
 
+def _of_all(counted: _Counted, table: CellTable, stated: Distortion) -> Distortion:
+    """What a receipt states is for single cells of the whole table: not for sums of them, where some are left out."""
+    return stated if counted.untold is None or table.n == counted.tables[0].n else counted.untold
+
+
 def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
     """The share of the weight, and of the squared weights, of a file that a part of it has."""
     squares = [one.counts if one.squares is None else one.squares for one in (table, whole)]
@@ -301,12 +307,13 @@ def _parts_of(table: CellTable, whole: CellTable) -> tuple[float, float]:
 def _bounded_domains(counted: _Counted, table: CellTable, domains: int, target: str) -> Domains:
     """Bounded shares within each domain, which is a file of its own with as many changed records."""
     assert counted.inner is not None
+    inner = _of_all(counted, table, counted.inner)
     all_there = counted.complete and table.n == counted.tables[0].n
     still = all_there and not counted.route.moved & {*table.columns[:domains]}
     shares: dict[Domain, Estimate] = {}
     for domain, chosen in _by_domain(table.labels(), domains).items():
         part = _chosen(table, np.isin(np.arange(len(table)), chosen))
-        most = counted.inner.within(*_parts_of(part, counted.tables[0]))
+        most = inner.within(*_parts_of(part, counted.tables[0]))
         estimate = _bounded(counted.route, part, most, target, still=still)
         cells = [cell[domains:] for cell in cast(Sequence[Domain], estimate.categories)]
         shares[_words(domain)] = replace(estimate, categories=_named(cells))

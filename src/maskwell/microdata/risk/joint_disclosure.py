@@ -36,6 +36,7 @@ from maskwell.microdata.stages.stage import Stage, needed_columns
 
 SEARCHED = 2000  # looks of one file whose chances are computed t by t; of others a bound is taken
 _MOST_SEEN = 64  # the largest t of these
+_LOST = 1e-280  # smaller products of floats have lost digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +270,7 @@ def chances_by_number(n: Array, p: Real, asked: Array, most: int) -> Iterator[Re
         t, whole = sure + others, every[others]
         if not t:
             continue
-        if not whole > 0:  # lost in the range of floats: nothing smaller than certainty is claimed
+        if whole <= _LOST:  # lost in the range of floats: nothing smaller than certainty is claimed
             yield np.ones(len(asked))
             continue
         among = [

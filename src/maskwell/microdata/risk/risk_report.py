@@ -203,7 +203,7 @@ class RiskReport(Result):
             "intruder": self.intruder,
             "keys": list(self.keys),
             "limit": self.threshold,
-            "kept": None if self.threshold is None else not now.records_above,
+            "kept": None if self.threshold is None or self.not_computed == "joint-table" else not now.records_above,
             "worst": None if self.not_computed else self.worst,
             **({} if self.after is None else {"covers_released_counts": now.max_risk_released_counts is not None}),
             **({} if self.units is None else {"unit": self.units.unit, "worst_unit": self.units.worst}),

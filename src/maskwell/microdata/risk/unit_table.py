@@ -49,9 +49,11 @@ class SeenUnits:
     released_members: UnitMembers | None = None
 
 
-def shown_unit(published: str | None, stages: Sequence[Stage], visible: Sequence[str]) -> str | None:
-    """The published column that names units, where records of one unit are drawn apart."""
-    return published if any(stage.unit is None for stage in acting(stages, visible)) else None
+def shown_unit(
+    published: str | None, stages: Sequence[Stage], visible: Sequence[str], others: Sequence[str]
+) -> str | None:
+    """The published column that names units, where records of one are drawn apart, or other columns are randomized."""
+    return published if others or any(stage.unit is None for stage in acting(stages, visible)) else None
 
 
 def unit_chances(units: SeenUnits, stages: Sequence[Stage]) -> tuple[Real | None, Real | None]:

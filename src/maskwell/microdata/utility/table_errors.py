@@ -103,7 +103,7 @@ class TableErrors:
             bias = max(_largest((T - X).T @ beside_of(one)) / float(one.sum()) for one in (mass, squares))
             changes = 2 * abs(T - X) if swapped else T - T.multiply(T)  # two records change at once
             error = math.sqrt(_largest(csr_array(changes).T @ beside_of(squares))) / total
-            yield kind, TableError(bias, error, float((squares / mass).max()) / total)
+            yield kind, TableError(bias, error, float((squares[mass > 0] / mass[mass > 0]).max()) / total)
 
     def _path(self, table: CellTable, closure: tuple[str, ...], randomized: tuple[str, ...], base: Array) -> Any:
         """The probability of each released value for each true cell, and the true values, as sparse matrices."""

@@ -1,12 +1,17 @@
 """Tests of independence and odds ratios of released tables whose matrices are withheld."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
 import maskwell as mw
+from maskwell.core.randomness import SeededRandom
 from maskwell.errors import ParameterError
+from maskwell.microdata.analysis.release_estimates import estimate_released
+from maskwell.microdata.folder.receipt import receipt_from_dict
+from maskwell.microdata.folder.receipt_contents import dumps, public_receipt
 from maskwell.microdata.publication import release_table
 
 PLAN = mw.ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.05"}], demonstration=True)
@@ -64,3 +69,20 @@ def test_a_true_independence_is_rejected_in_at_most_one_of_twenty() -> None:
     assert rejected / runs <= 0.05 + 4.9 * (0.05 * 0.95 / runs) ** 0.5
     found = sum(released(DEPENDENT, 1000, run).table("sex", "job").independence().p_value < 0.05 for run in range(20))
     assert found == 20
+
+
+def test_what_is_stated_of_whole_tables_is_not_used_where_records_are_left_out() -> None:
+    """A town in which everybody with a value has the same one: sums of cells are further off than any single cell."""
+
+    def town(name: str, *values: tuple[str | None, float]) -> list[tuple[str | None, str]]:
+        return [(value, name) for value, share in values for _ in range(int(share * 4000))]
+
+    rows = [*town("A", ("c", 0.6), ("x", 0.2), ("y", 0.2)), *town("B", ("c", 0.8), (None, 0.2))]
+    people = {"v": [value for value, _ in rows], "town": [name for _, name in rows]}
+    protect = [{"variables": ["v"], "method": "method1", "theta": "0.24"}]
+    plan = mw.ReleasePlan.of(protect, keys=["town"], missing="category", demonstration=True)
+    done = release_table(people, plan, random=SeededRandom(1))
+    receipt = receipt_from_dict(json.loads(dumps(public_receipt(done.release))))
+    by_town = estimate_released(done.data, receipt, ["v"], by=["town"], missing="drop").domains
+    low, high = by_town[("B",)].confidence_interval()[0]
+    assert low <= 1.0 <= high

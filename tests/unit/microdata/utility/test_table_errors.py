@@ -174,3 +174,12 @@ def test_optional_tables_are_left_out_wherever_their_labels_come(tmp_path: Any) 
         assert [one.columns for one in found] == [("a",), ("a", "few")]
         assert [one.n for one in found] == [n, n]
         assert found[1].counts.tolist() == count_tables(data, [("a", "few")])[0].counts.tolist()
+
+
+def test_cells_without_weight_leave_the_least_that_is_stated() -> None:
+    people = {"sick": ["y"] * 150 + ["n"] * 250, "region": ["z"] * 10 + ["s", "t"] * 195, "w": [0.0] * 10 + [1.0] * 390}
+    protect = [{"variables": ["sick"], "method": "method1", "theta": "1/2"}]
+    plan = mw.ReleasePlan.of(protect, keys=["region"], weights="w", demonstration=True)
+    receipt = public_receipt(release_table(people, plan, random=SeededRandom(1)).release)
+    stated = [one[kind] for one in receipt["tables"] for kind in ("counts", "weights") if kind in one]
+    assert stated and min(value for one in stated for value in one.values()) >= 2 / 400
