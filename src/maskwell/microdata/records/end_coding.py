@@ -87,9 +87,13 @@ def _resolved(name: str, recode: Recode, numbers: Numbers) -> Recode:
     recode = replace(recode, top=top, bottom=bottom)
     if not recode.mean:
         return recode
+    ends = ((recode.top_share, top), (recode.bottom_share, bottom))
     above = {number: n for number, n in numbers.items() if top is not None and number >= top}
     below = {number: n for number, n in numbers.items() if bottom is not None and number <= bottom}
-    return replace(recode, top_mean=_mean(name, "top", above), bottom_mean=_mean(name, "bottom", below))
+    found_top, found_bottom = (None if one is None else at for one, at in ends)
+    return replace(
+        recode, top_mean=_mean(name, "top", above, found_top), bottom_mean=_mean(name, "bottom", below, found_bottom)
+    )
 
 
 def _reached(numbers: Numbers, order: list[Fraction], share: Fraction) -> Fraction:
@@ -101,10 +105,11 @@ def _reached(numbers: Numbers, order: list[Fraction], share: Fraction) -> Fracti
     return number
 
 
-def _mean(name: str, end: str, numbers: Numbers) -> Fraction | None:
+def _mean(name: str, end: str, numbers: Numbers, found: Fraction | None) -> Fraction | None:
+    """The mean of enough records: those at a published limit that was ``found``, or without weight, do not count."""
     if not numbers:
         return None  # nobody is at this end
-    records = sum(times for times, _ in numbers.values())
+    records = sum(times for number, (times, weight) in numbers.items() if number != found and weight > 0)
     if records < FEWEST:
         raise PlanError("recode-mean-of-few", column=shorten(name, 30), end=end, n=records, fewest=FEWEST)
     weight = [Fraction(weight) for _, weight in numbers.values()]

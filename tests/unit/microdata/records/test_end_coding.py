@@ -101,7 +101,7 @@ def test_files_say_what_stands_at_the_end(tmp_path: Path, ending: str) -> None:
     ({"top": 80, "replace": "median"}, "not allowed"),
     ({"top_share": 0.01, "cuts": [3]}, "has cuts and top"),
     ({"top_share": 1, "bottom_share": 1}, "meet"),
-    ({"top_share": 0.01, "replace": "mean"}, "2 records"),
+    ({"top_share": 0.01, "replace": "mean"}, "1 of its records"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(recode: dict[str, Any], what: str) -> None:
     refused(PlanError, what, released, people(), recode)
