@@ -174,18 +174,6 @@ def test_tables_that_cannot_be_released_are_refused(data: Any, error: type[Excep
     refused(error, "", release_table, data, plan_of())
 
 
-def test_tables_of_draws_make_room_when_the_records_are_drawn() -> None:
-    """They would be a tenth of the memory of a large release; made again, they draw the same."""
-    (stage,) = release_table(PEOPLE, plan_of(accept="y")).release.stages
-    assert "_table" not in vars(stage.design)
-    codes = np.arange(3).repeat(100)
-    first = stage.design.sample(codes, random=SeededRandom(1)).data
-    assert "_table" in vars(stage.design)
-    forget_tables(stage.design)
-    assert "_table" not in vars(stage.design)
-    assert (stage.design.sample(codes, random=SeededRandom(1)).data == first).all()
-
-
 class Passes:
     """A view of a file that counts how often it is opened and how often its rows pass."""
 
