@@ -5,6 +5,10 @@ left a block: ``P = diag(1 - a) + w a'`` keeps counts on average for **every** c
 record of a cell of n is found with at most ``(1 / n) (1 - a) / (1 - a + a^2)``; in a block of few cells all rates are
 multiplied by one factor, by bisection with the exact chances. Where small cells have too few records together, the
 next larger ones join them. Derived.
+
+With sums of weights v in place of N in the shares, ``w_i = a_i v_i / sum_j a_j v_j``, ``P v = v`` for every choice of
+rates. A cell whose mean weight is r times that of the records that leave its block receives r times as many records as
+it loses, and the chance is at most ``(1 / n) (1 - a) / (1 - a + r a^2)``. Derived.
 """
 
 from __future__ import annotations
@@ -41,15 +45,23 @@ NEAR, COMPARED, ROUNDS = (32, 256), 1 << 22, 3
 _FAR = np.iinfo(np.int64).max
 _FACTORS = 1 << 12  # steps of the factor, from one on
 _ROOM = 1 << 20
+_LEAST_ODDS = 1e-100
+# Digits after the first of the largest small cell and of the sum of weights; digits and decimals at most; rounds in
+# which rates settle
+_DIGITS, _MOST_DIGITS, _MOST_DECIMALS, _SETTLING = (7, 10), 14, 300, 16
+HEAVIER = 10**6  # what an exchange between cells costs whose mean weights differ by the factor e: one in log odds
 _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to leave a block that larger cells have joined
 
 
-def mixing_rate(n: Any, xi: Number) -> Real:
-    """The rate a for a cell of n: ``n xi a^2 + (1 - n xi) a - (1 - n xi) = 0``, and 0 where n xi >= 1."""
+def mixing_rate(n: Any, xi: Number, relative: Any = 1.0) -> Real:
+    """The rate a for a cell of n: ``n xi r a^2 + (1 - n xi) a - (1 - n xi) = 0``, and 0 where n xi >= 1.
+
+    ``relative`` is r, the mean weight of the cell over that of the records that leave its block.
+    """
     product = np.asarray(n, dtype=np.float64) * float(check_probability(xi, "xi"))
     rest = np.maximum(1 - product, 0.0)
-    root = np.sqrt(rest**2 + 4 * product * rest) - rest
-    return np.asarray(np.divide(root, 2 * product, out=np.zeros_like(product), where=product > 0))
+    whole = rest + np.sqrt(rest**2 + 4 * product * relative * rest)
+    return np.asarray(np.divide(2 * rest, whole, out=np.zeros_like(whole), where=whole > 0))
 
 
 def _mixed(amounts: Amounts, steps: Array, blocks: Array, inputs: Categories) -> Sparse:
@@ -82,6 +94,7 @@ class BlockRates:
     # shape (blocks,): the largest chance of a correct match of any cell that moves, whatever is released and wherever
     # one looks; ``1 / N`` of the smallest cell where nothing can move
     risk: Real
+    mass: Amounts | None = None  # sums of weights that are kept in place of counts
 
     @property
     def rates(self) -> Real:
@@ -116,8 +129,9 @@ class BlockRates:
         """The matrix with these rates."""
         amounts = read_amounts(counts)
         inputs = categories or Categories.numbered(len(amounts))
-        design = _mixed(amounts, self.steps, self.blocks, inputs)
-        return patterns.with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
+        design = _mixed(self.mass or amounts, self.steps, self.blocks, inputs)
+        noted = patterns.with_notes(design, amounts, "mixing", xi=to_decimal(self.xi))
+        return noted if self.mass is None else noted.with_provenance(invariance="weights")
 
 
 @runtime_checkable
@@ -139,6 +153,7 @@ def rates_for_match(
     within: Iterable[Hashable] | None = None,
     size: int | None = None,
     others: ExchangeCosts | None = None,
+    mass: Any = None,
 ) -> BlockRates:
     """Blocks and rates with which no record is matched correctly with a chance above xi, looking anywhere.
 
@@ -156,6 +171,8 @@ def rates_for_match(
         Small cells that a block has at most; by default what memory allows up to 256, or with ``others`` eight or more.
     others
         What else is published: cells come into one block whose records can exchange their keys without its showing.
+    mass
+        Sums of weights, which are then kept in place of the counts; cells of like mean weight come into one block.
 
     >>> mixed = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
     >>> mixed.rates.round(2).tolist(), bool(mixed.reached.all())   # cells of five and more stay as they are
@@ -173,28 +190,55 @@ def rates_for_match(
     small = np.flatnonzero(amounts.support & (numbers < math.ceil(1 / bound)))
     blocks = np.arange(len(amounts))  # cells that stay are blocks of their own
     steps, risks = np.zeros((2, len(amounts)))
+    sums = None if mass is None else _rounded(mass, amounts, small)
     if len(small):
         most = None if size is None else as_whole(size, "size", low=2)
-        if others is None:
+        cells = _Cells(numbers, group, None if sums is None else sums.integers / np.maximum(numbers, 1))
+        if others is None and sums is None:
             room = max(min(LARGEST, max(SMALLEST, ENTRIES // len(small))), math.ceil(SPARE / bound))
             parts = patterns.blocks_of_cells(codes[small], most or room, group[small].tolist())
         else:
-            parts = _blocks_alike(codes, small, most or max(FEWEST_ALIKE, math.ceil(SPARE / bound)), group, others)
-        for block in _settled(small, parts, numbers, group, bound):
+            parts = _blocks_alike(codes, small, most or max(FEWEST_ALIKE, math.ceil(SPARE / bound)), cells, others)
+        for block in _settled(small, parts, cells, bound):
             first = block.cells.min()
             blocks[block.cells], steps[block.cells], risks[first] = first, block.steps, block.risk
     labels, place = np.unique(blocks, return_inverse=True)
-    return BlockRates(bound, place, steps.astype(np.int64), risks[labels])
+    return BlockRates(bound, place, steps.astype(np.int64), risks[labels], sums)
 
 
-def _blocks_alike(codes: Array, small: Array, size: int, group: Array, others: ExchangeCosts) -> Array:
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    counts: Array
+    group: Array  # by number: cells of different groups never share a block
+    mean: Real | None  # weights, where sums of weights are to be kept
+
+    def weights(self, places: Array) -> Real:
+        return np.ones(len(places)) if self.mean is None else self.mean[places]
+
+
+def _rounded(mass: Any, amounts: Amounts, small: Array) -> Amounts:
+    """Sums of weights in a decimal unit: eleven digits of the whole sum, and eight of the largest small cell."""
+    sums = np.asarray(mass, dtype=np.float64)
+    if sums.shape != amounts.integers.shape or ((sums > 0) != amounts.support).any() or not np.isfinite(sums).all():
+        raise CountsError("counts-and-weighted-counts-do-not")
+    of_small = sums[small].max(initial=sums[amounts.support].min())
+    places = [digits - math.floor(math.log10(one)) for one, digits in zip((of_small, sums.sum()), _DIGITS, strict=True)]
+    decimals = min(max(places), _MOST_DIGITS - math.floor(math.log10(sums.max())), _MOST_DECIMALS)
+    whole = np.rint(sums * 10.0**decimals) if decimals >= 0 else np.rint(sums / 10.0**-decimals)
+    return Amounts(np.where(amounts.support, np.maximum(whole, 1), 0).astype(np.int64), 10 ** max(decimals, 0))
+
+
+def _blocks_alike(codes: Array, small: Array, size: int, cells: _Cells, others: ExchangeCosts | None) -> Array:
     """Blocks of so many small cells or more, whose records can exchange their keys without its showing."""
     least, most = NEAR
     among = max(min(most, max(least, COMPARED // len(small))), 2 * size)
-    near = patterns.blocks_of_cells(codes[small][:, [*others.order()]], among, group[small].tolist())
+    ordered = codes[small] if others is None else codes[small][:, [*others.order()]]
+    near = patterns.blocks_of_cells(ordered, among, cells.group[small].tolist())
     parts, first = np.zeros(len(small), dtype=np.int64), 0
     for places in patterns.places_by_cell(near):
-        costs = others.costs(small[places])
+        heavy = np.log(cells.weights(small[places]))
+        costs = np.rint(np.abs(heavy[:, None] - heavy) * HEAVIER).astype(np.int64)
+        costs += 0 if others is None else others.costs(small[places])
         parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
         first = int(parts[places].max()) + 1
     return parts
@@ -248,15 +292,11 @@ class _Block:
         return float((self.steps * counts[self.cells]).sum())
 
 
-def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fraction) -> Iterator[_Block]:
+def _settled(small: Array, parts: Array, cells: _Cells, xi: Fraction) -> Iterator[_Block]:
     """Blocks of small cells with the least rates that keep the bound; where there are too few, with larger cells."""
-    sizes = np.unique(counts[small])
-    alike = np.zeros((int(parts.max()) + 1, len(sizes)))
-    kind = np.searchsorted(sizes, counts[small])
-    np.add.at(alike, (parts, kind), 1)
-    steps, risks = _least_steps(
-        np.tile(sizes, (len(alike), 1)), alike, np.tile(mixing_rate(sizes, xi), (len(alike), 1)), xi
-    )
+    counts, group = cells.counts, cells.group
+    kinds, kind = _Kinds.of(small, parts, cells)
+    steps, risks = _least_steps(kinds, kinds.rates(xi), xi)
     taken = np.zeros(len(counts), dtype=bool)
     for part, places in enumerate(patterns.places_by_cell(parts)):
         block = _Block(small[places], steps[part, kind[places]], float(risks[part]))
@@ -264,7 +304,7 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
             larger = np.flatnonzero((group == group[block.cells[0]]) & (counts >= math.ceil(1 / xi)) & ~taken)
             larger = larger[np.argsort(counts[larger], kind="stable")]
             pools = [pool / float(xi) for pool in _POOLS] if len(larger) else []
-            tried = [_borrowing(block.cells, larger, pool, counts, xi) for pool in pools]
+            tried = [_borrowing(block.cells, larger, pool, cells, xi) for pool in pools]
             kept = [one for one in tried if at_most(one.risk, xi, scale=1)]  # with the fewest changes, or nearly kept
             block = (
                 min(kept, key=lambda one: one.changed(counts))
@@ -275,59 +315,106 @@ def _settled(small: Array, parts: Array, counts: Array, group: Array, xi: Fracti
         yield block
 
 
-def _borrowing(cells: Array, larger: Array, pool: float, counts: Array, xi: Fraction) -> _Block:
+@dataclass(frozen=True, eq=False)
+class _Kinds:
+    """Kinds of cells of many blocks, shape (blocks, kinds): cells of one kind have the same rate."""
+
+    n: Array  # records of a cell
+    mean: Real  # its mean weight, of any scale; 1 where counts are kept
+    alike: Real  # how many cells of the block are of the kind
+
+    @classmethod
+    def of(cls, small: Array, parts: Array, cells: _Cells) -> tuple[_Kinds, Array]:
+        """Those of some cells, and the kind of each: by size, or each cell its own where weights are kept."""
+        blocks = int(parts.max()) + 1
+        if cells.mean is None:
+            sizes, kind = np.unique(cells.counts[small], return_inverse=True)
+            n = np.tile(sizes, (blocks, 1))
+            mean = np.ones(n.shape)
+        else:
+            order, sizes = np.argsort(parts, kind="stable"), np.bincount(parts)
+            kind = np.empty(len(small), dtype=np.int64)
+            kind[order] = np.arange(len(small)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            n, mean = np.ones((blocks, int(sizes.max())), dtype=np.int64), np.ones((blocks, int(sizes.max())))
+            n[parts, kind], mean[parts, kind] = cells.counts[small], cells.mean[small]
+        alike = np.zeros(n.shape)
+        np.add.at(alike, (parts, kind), 1)
+        return cls(n, mean, alike), kind
+
+    def part(self, blocks: Any) -> _Kinds:
+        return _Kinds(self.n[blocks], self.mean[blocks], self.alike[blocks])
+
+    def rates(self, xi: Fraction, given: Real | None = None) -> Real:
+        """By the formula for large blocks; ``given`` rates, where above 0, are those of cells that join."""
+        rates = mixing_rate(self.n, xi) if given is None else np.where(given > 0, given, mixing_rate(self.n, xi))
+        if (self.mean == 1).all():
+            return rates
+        for _ in range(_SETTLING):
+            leaving = self.alike * self.n * rates
+            relative = self.mean * (leaving.sum(axis=1) / (leaving * self.mean).sum(axis=1))[:, None]
+            now = mixing_rate(self.n, xi, relative)
+            rates = now if given is None else np.where(given > 0, given, now)
+        return rates
+
+
+def _borrowing(small: Array, larger: Array, pool: float, cells: _Cells, xi: Fraction) -> _Block:
     """The small cells with so many of the next larger ones that about ``pool`` records leave together."""
-    rates = mixing_rate(counts[cells], xi)
-    missing = max(pool - float((rates * counts[cells]).sum()), 0.1)
+    counts = cells.counts
+    leaving = float((mixing_rate(counts[small], xi) * counts[small]).sum())
+    missing = max(pool - leaving, 0.1)
     joined = larger[: int(np.searchsorted(np.cumsum(counts[larger]), missing)) + 1]
     rate = min(1.0, missing / float(counts[joined].sum()))
-    both, all_rates = np.concatenate([cells, joined]), np.concatenate([rates, np.full(len(joined), rate)])
-    steps, risks = _least_steps(counts[both][None], np.ones((1, len(both))), all_rates[None], xi)
+    both, given = np.concatenate([small, joined]), np.repeat([0.0, rate], [len(small), len(joined)])
+    kinds = _Kinds(counts[both][None], cells.weights(both)[None], np.ones((1, len(both))))
+    steps, risks = _least_steps(kinds, kinds.rates(xi, given[None]), xi)
     return _Block(both, steps[0], float(risks[0]))
 
 
-def _least_steps(n: Array, alike: Real, rates: Real, xi: Fraction) -> tuple[Array, Real]:
+def _least_steps(kinds: _Kinds, rates: Real, xi: Fraction) -> tuple[Array, Real]:
     """The rates times the least factor that keeps the bound, in steps of the grid, and the risks, for many blocks."""
 
     def steps(factor: Array) -> Array:
         return np.minimum(np.ceil(rates * GRID * (1 + factor / _FACTORS)[:, None] - 1e-6), GRID).astype(np.int64)
 
-    bound, blocks = float(xi) + patterns.ROUNDING, np.arange(len(n))
-    low, high = np.full(len(n), -1), np.full(len(n), math.ceil(_FACTORS * (1 / float(rates.min()) - 1)) + 1)
-    reached = _risks(n, alike, steps(high) / GRID) <= bound
+    bound, blocks = float(xi) + patterns.ROUNDING, np.arange(len(rates))
+    low, high = np.full(len(rates), -1), np.full(len(rates), math.ceil(_FACTORS * (1 / float(rates.min()) - 1)) + 1)
+    reached = _risks(kinds, steps(high) / GRID) <= bound
     low = np.where(reached, low, high - 1)
     while len(open_ := blocks[high - low > 1]):
         middle = low.copy()
         middle[open_] = (low[open_] + high[open_]) // 2
-        kept = _risks(n[open_], alike[open_], steps(middle)[open_] / GRID) <= bound
+        kept = _risks(kinds.part(open_), steps(middle)[open_] / GRID) <= bound
         high[open_[kept]], low[open_[~kept]] = middle[open_[kept]], middle[open_[~kept]]
     chosen = steps(high)
-    return chosen, _risks(n, alike, chosen / GRID)
+    return chosen, _risks(kinds, chosen / GRID)
 
 
-def _risks(n: Array, alike: Real, a: Real) -> Real:
+def _risks(kinds: _Kinds, a: Real) -> Real:
     """The largest match by blocks and kinds of cells, odds o: ``1 / sum_j N_j min(o_j / o_x, 1)``. Derived."""
-    out = np.empty(len(n))
-    step = max(1, _ROOM // (n.shape[1] + 1) ** 3)
-    for first in range(0, len(n), step):
+    out = np.empty(len(a))
+    step = max(1, _ROOM // (a.shape[1] + 1) ** 2)
+    for first in range(0, len(a), step):
         some = slice(first, first + step)
-        out[some] = _risks_of(np.asarray(n[some], dtype=np.float64), alike[some], a[some])
+        out[some] = _risks_of(kinds.part(some), a[some])
     return out
 
 
-def _risks_of(n: Real, alike: Real, a: Real) -> Real:
-    kinds = n.shape[1]
-    leaving = n * a
+def _risks_of(kinds: _Kinds, a: Real) -> Real:
+    """The same; odds of any cell one looks at are in the order of the rates, so that running sums are enough."""
+    order = np.argsort(a, axis=1, kind="stable")
+    n, mean, alike, a = (np.take_along_axis(one, order, 1) for one in (kinds.n, kinds.mean, kinds.alike, a))
+    n, there = n.astype(np.float64), alike > 0
+    leaving = n * mean * a
     w = leaving / (alike * leaving).sum(axis=1, keepdims=True)
-    away = w[:, :, None] * a[:, None, :]  # chance of a kind (last) to be released as another cell (before)
-    own = 1 - a + a * w
-    chance = np.concatenate([away, own[:, :, None]], axis=2)
-    with np.errstate(divide="ignore"):
-        odds = chance / (1 - chance)
-    others = (alike * n)[:, None, :] - np.eye(kinds) * n[:, None, :]
-    records = np.concatenate([others, n[:, :, None]], axis=2)
-    looked = (records > 0) & (alike > 0)[:, :, None]
-    with np.errstate(invalid="ignore"):
-        least = np.minimum(odds[:, :, None, :], odds[:, :, :, None]) / odds[:, :, :, None]
-    hidden = (np.where(np.isnan(least), 1.0, least) * records[:, :, None, :]).sum(axis=3)
-    return np.asarray(np.where(looked, 1 / np.where(looked, hidden, 1.0), 0.0).max(axis=(1, 2)))
+    away, own = _odds(w[:, :, None] * a[:, None, :]), _odds(1 - a + a * w)  # away: as another cell (before), of a kind
+    records = (alike * n)[:, None, :] - np.eye(n.shape[1]) * n[:, None, :]
+    own_records, own = n[:, :, None], own[:, :, None]
+    as_likely = np.cumsum(records * away, axis=2) + (records.sum(axis=2, keepdims=True) - np.cumsum(records, 2)) * away
+    hidden = (as_likely + own_records * np.minimum(own, away)) / away
+    found = np.where((records > 0) & there[:, :, None], 1 / np.where(records > 0, hidden, 1.0), 0.0)
+    at_home = 1 / ((records * np.minimum(away, own)).sum(axis=2, keepdims=True) / own + own_records)
+    return np.asarray(np.concatenate([found, np.where(there[:, :, None], at_home, 0.0)], axis=2).max(axis=(1, 2)))
+
+
+def _odds(chance: Real) -> Real:
+    return np.asarray(np.maximum(chance, _LEAST_ODDS) / np.maximum(1 - chance, _LEAST_ODDS))

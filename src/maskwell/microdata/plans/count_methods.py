@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
+from maskwell.core.verdicts import above as is_above
 from maskwell.core.verdicts import at_least, at_most
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
@@ -163,17 +164,24 @@ class Mixing(CountMethod):
     bounds: ClassVar[tuple[str, ...]] = ("match",)
     match: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("match",)
-    by_counts: ClassVar[bool] = True
+    bounds_weighted: ClassVar[bool] = True
     at_once: ClassVar[bool] = True
     weighs_others: ClassVar[bool] = True
 
     block_size: int | None = option(read.whole)
+    invariance: str | None = kept_option()
 
     def matrix_of(self, states: OpenStates) -> Sparse:
         """Blocks of small cells, whose rates follow from the bound."""
-        cells = states.cells.tolist()
+        cells, mean = states.cells.tolist(), states.mass / states.counts
         rates = rates_for_match(
-            states.codes, states.counts, states.match, within=cells, size=self.block_size, others=states.others
+            states.codes,
+            states.counts,
+            states.match,
+            within=cells,
+            size=self.block_size,
+            others=states.others,
+            mass=states.mass if is_above(float(mean.max()), float(mean.min())) else None,  # else both are kept
         )
         rates.check_reached(states.counts, cells, states.where)
         return rates.design(states.counts)

@@ -98,6 +98,7 @@ class Method:
     moves: ClassVar[bool] = False  # Whether it can keep a rule about the moves of a variable
     capped: ClassVar[bool] = False  # Whether single categories may have a bound of their own
     by_counts: ClassVar[bool] = False  # Whether it works on records, whatever their weights
+    bounds_weighted: ClassVar[bool] = False  # Whether it keeps sums of weights and a bound for records at once
     at_once: ClassVar[bool] = False  # Whether it takes the states of all cells at once, and keeps them apart itself
     exchanges: ClassVar[bool] = False  # Whether records are exchanged, so that every count stays exactly the same
     # Whether it looks at what the other published columns of a record tell of its labels

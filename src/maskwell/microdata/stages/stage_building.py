@@ -246,7 +246,8 @@ class _Counted:
         if protection.counts_from is not None:
             return "external"
         bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
-        by_counts = bounded or protection.how.by_counts or self.method.by_counts
+        by_counts = protection.how.by_counts or self.method.by_counts or protection.each == UNIT
+        by_counts |= bool(bounded) and not self.method.bounds_weighted
         return "counts" if plan.weights is None or by_counts else "weights"
 
     @cached_property
