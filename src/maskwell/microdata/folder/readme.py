@@ -40,6 +40,7 @@ ORDERS = {
 
 def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form: TextForm | None = None) -> str:
     """The text of ``README.md``; names and titles are written so that no reader of Markdown takes them for markup."""
+    weights = receipt["weights"] if receipt["weights"] in {one.name for one in entries} else None
     groups, receipt = receipt["groups"], _in_markdown(receipt)
     title = receipt["dataset"] or "Released microdata"
     matrices = dict.fromkeys(matrix_tables(groups), MATRIX)
@@ -62,17 +63,17 @@ def readme(receipt: Mapping[str, Any], entries: Sequence[Entry], data: str, form
         *(f"- {sentence}" for sentence in receipt["advice"]),
         "With maskwell (shares and standard errors that allow for the randomization):",
         f"    maskwell estimate {data} --receipt receipt.json\n{example}",
-        *_other_programs(groups, data, form or TextForm()),
+        *_other_programs(groups, data, form or TextForm(), weights),
         "## Files",
         *(f"- `{name}`: {what}" for name, what in {data: "the records", **FILES, **matrices}.items()),
     ]
     return "\n\n".join(map(_wrapped, parts)).replace("\n\n- ", "\n- ") + "\n"
 
 
-def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextForm) -> list[str]:
+def _other_programs(groups: Sequence[Mapping[str, Any]], data: str, form: TextForm, weights: str | None) -> list[str]:
     if (form.separator or ",") != "," or _in_form(form):
         return []  # the lines read files with commas, in UTF-8
-    made = recipes(groups, data, Path(data).suffix)
+    made = recipes(groups, data, Path(data).suffix, weights)
     return [
         part
         for program, lines in made.items()
@@ -155,8 +156,11 @@ def _matrix_table(group: PublicGroup) -> str:
     return text.getvalue()
 
 
-def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, list[str]]:
-    """Lines of R and of Stata that estimate a column with its errors, as ``maskwell estimate`` does, by program."""
+def recipes(groups: Sequence[PublicGroup], data: str, ending: str, weights: str | None = None) -> dict[str, list[str]]:
+    """Lines of R and of Stata that estimate a column with its errors, as ``maskwell estimate`` does, by program.
+
+    With published ``weights``, also where sums of them are kept.
+    """
     fixed = [(group, name) for name, group in _written(groups).items() if _is_plain(group)]
     kept = [one for group, columns in zip(groups, kept_of(groups), strict=True) for one in _inflated(group, columns)]
     in_r: list[str] = []
@@ -171,6 +175,13 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
         )
         in_r += _kept_in_r(column, factor, next(jointly, ""), missing=missing)
         in_stata += _kept_in_stata(column, factor, data, missing=missing)
+    pairs = zip(groups, kept_of(groups), strict=True)
+    heavy = [one for group, columns in pairs for one in _inflated(group, columns, "weights")]
+    for column, factor, missing in heavy[:1]:
+        if weights is None or not IN_R.fullmatch(weights):
+            continue
+        in_r += _weighted_in_r(column, factor, weights, missing=missing)
+        in_stata += _weighted_in_stata(column, factor, weights, data, missing=missing)
     for group, table in fixed[:1]:
         column, missing = group["variables"][0], [None] in group["states"]
         in_r += _solved_in_r(column, table, missing=missing)
@@ -180,12 +191,12 @@ def recipes(groups: Sequence[PublicGroup], data: str, ending: str) -> dict[str, 
     return {"R": whole, "Stata": in_stata if ending == ".csv" else []}
 
 
-def _inflated(group: PublicGroup, kept: Sequence[str]) -> list[tuple[str, float, bool]]:
+def _inflated(group: PublicGroup, kept: Sequence[str], invariance: str = "counts") -> list[tuple[str, float, bool]]:
     """Columns whose counts are kept by a matrix that is withheld, their inflation, and whether missing values count."""
-    if group["invariance"] != "counts" or group["matrix"] != WITHHELD or group["method"] == "swap":
+    if group["invariance"] != invariance or group["matrix"] != WITHHELD or group["method"] == "swap":
         return []
     named = [name for name in kept if name in group["vif"] and IN_R.fullmatch(name)]
-    most = math.inf if group.get("each") == UNIT else 2.0
+    most = math.inf if group.get("each") == UNIT or invariance == "weights" else 2.0
     return [(name, min(group["vif"][name], most), group["missing"] == "category") for name in named]
 
 
@@ -204,6 +215,20 @@ def _kept_in_r(column: str, factor: float, beside: str, *, missing: bool) -> lis
     both = f'paste(d[["{column}"]], d[["{beside}"]], sep = " | ")' if missing else both
     several = [f"    # with {beside}: N <- table({both}), and f <- 2"] if IN_R.fullmatch(beside) else []
     return [*Note("recipe-kept-in-r", column=column, too=too, factor=Printed(factor)).splitlines(), *several]
+
+
+def _weighted_in_r(column: str, factor: float, weights: str, *, missing: bool) -> list[str]:
+    values = f'addNA(factor(d[["{column}"]]))' if missing else f'd[["{column}"]]'
+    made = Note("recipe-weighted-in-r", values=values, weights=weights, factor=Printed(factor))
+    return made.splitlines()
+
+
+def _weighted_in_stata(column: str, factor: float, weights: str, data: str, *, missing: bool) -> list[str]:
+    if not (IN_STATA.fullmatch(column) and IN_STATA.fullmatch(weights)):
+        return []
+    dropped = "" if missing else f'    drop if {column} == ""\n'
+    told = {"dropped": dropped, "weights": weights, "column": column, "factor": Printed(factor)}
+    return Note("recipe-weighted-in-stata", data=data, **told).splitlines()
 
 
 def _kept_in_stata(column: str, factor: float, data: str, *, missing: bool) -> list[str]:

@@ -49,7 +49,7 @@ _LEAST_ODDS = 1e-100
 # Digits after the first of the largest small cell and of the sum of weights; digits and decimals at most; rounds in
 # which rates settle
 _DIGITS, _MOST_DIGITS, _MOST_DECIMALS, _SETTLING = (7, 10), 14, 300, 16
-HEAVIER = 10**6  # what an exchange between cells costs whose mean weights differ by the factor e: one in log odds
+HEAVIER = 5 * 10**5  # what an exchange between cells costs whose mean weights differ by the factor e, in log odds
 _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to leave a block that larger cells have joined
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
-from maskwell.core.phrases import listed, shorten
+from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.core.verdicts import above
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
@@ -34,6 +34,8 @@ from maskwell.notes import Note
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
+# By what is kept, the note that the other is not, where mean weights differ
+_NOT_BOTH = {"counts": "counts-are-kept-on-average-sums", "weights": "sums-of-weights-are-kept-on-average"}
 # By the columns of a protection, the records of a unit for the labels of its ``within``.
 UnitSizes = Mapping[tuple[str, ...], Mapping[Labels, int]]
 # By the columns of a protection, what the other published columns tell of them.
@@ -248,6 +250,7 @@ class _Counted:
         bounded = protection.bounds.asked() or protection.caps or plan.match_of(protection) is not None
         by_counts = protection.how.by_counts or self.method.by_counts or protection.each == UNIT
         by_counts |= bool(bounded) and not self.method.bounds_weighted
+        by_counts |= plan.weights in plan.drop  # users could not weight
         return "counts" if plan.weights is None or by_counts else "weights"
 
     @cached_property
@@ -352,6 +355,15 @@ class _Counted:
             words="sums of weights" if to_keep == "weights" else "counts",
         )
 
+    def _lost(self, design: Sparse) -> Note:
+        """Of counts and sums of weights those that are not kept, and how far shares of one variable are off."""
+        lost = self.of(self.table.weights if self.invariance == "counts" else self.table.counts)[self.open_states]
+        moved, total = design.forward(lost) - lost, float(self.of(self.table.counts).sum())
+        total = total if self.invariance == "weights" else float(self.of(self.table.weights).sum())
+        codes = self.table.codes[self.rows[self.open_states], len(self.within) :]
+        bias = max(float(np.abs(np.bincount(column, moved)).max()) for column in codes.T) / total
+        return Note(_NOT_BOTH[self.invariance], bias=Printed(100 * bias))
+
     def stage(self) -> Stage:
         """With the matrix over all states: those that are not open stay as they are."""
         table, protection, open_ = self.table, self.protection, self.open_states
@@ -363,10 +375,10 @@ class _Counted:
         notes, counts = [*design.provenance.get("notes", ())], self.of(table.counts)
         if protection.strength != 1:
             design = mixed(design, protection.strength)
-        if self.invariance == "counts" and table.weights is not None and len(self.rows):
+        if self.invariance in _NOT_BOTH and table.weights is not None and len(self.rows):
             mean = table.weights[self.rows] / np.maximum(counts, 1)
             if above(float(mean.max()), float(mean.min())):  # then counts and weights are not kept alike
-                notes.append(Note("counts-are-kept-on-average-sums"))
+                notes.append(self._lost(design))
         parts, places, rest = [design], [open_], np.setdiff1d(np.arange(len(self.rows)), open_)
         if len(rest):
             parts, places = [design, Sparse.unchanged(Categories.numbered(len(rest)))], [open_, rest]
