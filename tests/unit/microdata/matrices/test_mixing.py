@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.quiet import refused
 
-from maskwell.errors import InfeasibleError, ParameterError
+from maskwell.errors import CountsError, InfeasibleError, ParameterError
 from maskwell.microdata.matrices import is_invariant, rates_for_match
 from maskwell.microdata.matrices.match_caps import method1_for_match
 from maskwell.microdata.matrices.mixing import GRID, BlockRates, _exchanged, _gathered, mixing_rate
@@ -123,3 +123,102 @@ def test_no_look_and_no_release_breaks_the_bound(number: int, xi: str) -> None:
     )
     less = BlockRates(mixed.xi, mixed.blocks, np.maximum(mixed.steps * 9 // 10, 0), mixed.risk).design(counts)
     assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))  # a tenth less would not do
+
+
+def weighted_case(number: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    counts, within = random_counts(number)
+    spread = (0.1, 0.6, 1.5, 3.0)[number % 4]
+    draw = np.random.default_rng(2000 + number)
+    return counts, counts * np.exp(draw.normal(4, spread, len(counts))), within
+
+
+@pytest.mark.parametrize("xi", XIS)
+@pytest.mark.parametrize("number", range(4))
+def test_sums_of_weights_are_kept_and_the_bound_holds_for_records(number: int, xi: str) -> None:
+    """Mean weights of cells differ by up to a factor of some thousands; a tenth less would break the bound."""
+    counts, sums, within = weighted_case(number)
+    mixed = rates_for_match(np.arange(60)[:, None], counts, xi, within=within, mass=sums)
+    design = mixed.design(counts)
+    assert mixed.reached.all() and is_invariant(design, sums) and not is_invariant(design, counts)
+    assert design.provenance["invariance"] == "weights"
+    assert cell_risks(counts, design).any_release.max() <= float(Fraction(xi)) + 1e-9
+    less = BlockRates(mixed.xi, mixed.blocks, mixed.steps * 9 // 10, mixed.risk, mixed.mass).design(counts)
+    assert cell_risks(counts, less).any_release.max() > float(Fraction(xi))
+    crossing = np.array(within)[design.rows] != np.repeat(within, np.diff(design.starts))
+    assert not crossing.any()
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_every_file_that_could_be_drawn_has_the_true_sums_on_average_and_no_match_above_the_bound(number: int) -> None:
+    """All releases of six records in fractions: released sums of weights, and matches by released number."""
+    draw = np.random.default_rng(3000 + number)
+    cells = int(draw.integers(2, 5))
+    counts = 1 + np.bincount(draw.integers(0, cells, 6 - cells), minlength=cells)
+    weights = [Fraction(int(one), 100) for one in draw.integers(50, 5000, counts.sum())]
+    true = np.repeat(np.arange(cells), counts)
+    sums = [sum(w for w, cell in zip(weights, true, strict=True) if cell == own) for own in range(cells)]
+    xi = Fraction(int(draw.integers(3, 9)), 10)
+    mixed = rates_for_match(np.arange(cells)[:, None], counts, xi, mass=[float(one) for one in sums])
+    assert mixed.reached.all()
+    P = mixed.design(counts).exact_matrix()
+    assert [sum(p * v for p, v in zip(row, sums, strict=True)) for row in P] == sums
+    mean = [Fraction(0)] * cells
+    seen, right = dict[tuple[int, int, int], Fraction](), dict[tuple[int, int, int], Fraction]()
+    for outcome in product(range(cells), repeat=len(true)):
+        chance = Fraction(1)
+        for released, own in zip(outcome, true.tolist(), strict=True):
+            chance *= P[released][own]
+        if not chance:
+            continue
+        for released, weight in zip(outcome, weights, strict=True):
+            mean[released] += chance * weight
+        for target, own in enumerate(true.tolist()):
+            if target and true[target - 1] == own:
+                continue  # records of one cell are alike
+            for looked in {*outcome}:
+                key = own, looked, outcome.count(looked)
+                seen[key] = seen.get(key, Fraction(0)) + chance
+                right[key] = right.get(key, Fraction(0)) + chance * (outcome[target] == looked) / outcome.count(looked)
+    assert mean == sums
+    largest = max(right[key] / seen[key] for key in seen)
+    assert largest <= xi + Fraction(1, 10**9)
+    assert float(largest) == pytest.approx(cell_risks(counts, mixed.design(counts)).any_release.max(), abs=1e-9)
+
+
+def test_light_cells_leave_more_often_and_large_cells_stay() -> None:
+    """A cell that receives fewer records than it loses needs a higher rate, at most 1; the formula of large blocks."""
+    rates = mixing_rate([1] * 4, "0.2", [1e-12, 0.5, 1.0, 4.0])
+    assert rates.tolist() == sorted(rates.tolist(), reverse=True) and rates[0] == pytest.approx(1)
+    for relative, a in zip((0.5, 1.0, 4.0), rates[1:], strict=True):
+        assert (1 - a) / (1 - a + relative * a * a) == pytest.approx(0.2)
+    counts = np.array([1, 2, 1, 3, 1, 2, 4, 60])
+    mixed = rates_for_match(np.arange(8)[:, None], counts, "0.2", mass=counts * [1, 1, 50, 50, 1, 50, 1, 9.0])
+    assert mixed.rates[7] == 0 and mixed.rates[0] > mixed.rates[2] and mixed.rates[1] > mixed.rates[5]
+
+
+def test_cells_of_like_mean_weight_come_into_one_block() -> None:
+    """Forty light and forty heavy cells, in turn: blocks of eight have one sort each, and both tables stay right."""
+    counts, sort = np.tile([1, 2], 40), np.arange(80) // 2 % 2
+    sums = counts * np.where(sort == 0, 10.0, 900.0)
+    mixed = rates_for_match(np.arange(80)[:, None], counts, "0.2", mass=sums)
+    assert all(len({*sort[mixed.blocks == block]}) == 1 for block in {*mixed.blocks.tolist()})
+    design = mixed.design(counts)
+    assert is_invariant(design, sums) and is_invariant(design, counts)
+
+
+def test_the_matrix_does_not_depend_on_the_order_in_which_weights_were_added() -> None:
+    counts, sums, _ = weighted_case(1)
+    sums = np.round(sums, 3)
+    noisy = sums * (1 + np.random.default_rng(5).uniform(-1, 1, len(sums)) * 1e-15)
+    assert (noisy != sums).any()
+    one, other = (rates_for_match(np.arange(60)[:, None], counts, "0.2", mass=mass) for mass in (sums, noisy))
+    assert one.design(counts).exact_matrix() == other.design(counts).exact_matrix()
+    for scale in (1e-200, 1e-9, 1e9, 1e200):
+        assert is_invariant(
+            rates_for_match(np.arange(60)[:, None], counts, "0.2", mass=sums * scale).design(counts), sums
+        )
+
+
+@pytest.mark.parametrize("sums", [[1.0, 2.0], [1.0, 2.0, 0.0], [1.0, 2.0, np.inf]])
+def test_sums_of_weights_that_do_not_belong_to_the_counts_are_refused(sums: list[float]) -> None:
+    refused(CountsError, "do not belong together", rates_for_match, np.arange(3)[:, None], [1, 1, 2], "0.5", mass=sums)
