@@ -49,7 +49,6 @@ _LEAST_ODDS = 1e-100
 # Digits after the first of the largest small cell and of the sum of weights; digits and decimals at most; rounds in
 # which rates settle
 _DIGITS, _MOST_DIGITS, _MOST_DECIMALS, _SETTLING = (7, 10), 14, 300, 16
-HEAVIER = 5 * 10**5  # what an exchange between cells costs whose mean weights differ by the factor e, in log odds
 _POOLS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)  # times 1/xi: records that are to leave a block that larger cells have joined
 
 
@@ -172,7 +171,8 @@ def rates_for_match(
     others
         What else is published: cells come into one block whose records can exchange their keys without its showing.
     mass
-        Sums of weights, which are then kept in place of the counts; cells of like mean weight come into one block.
+        Sums of weights, which are then kept in place of the counts. Without ``others``, cells of like mean weight come
+        into one block.
 
     >>> mixed = rates_for_match(np.arange(6)[:, None], [1, 2, 3, 4, 50, 70], "0.2")
     >>> mixed.rates.round(2).tolist(), bool(mixed.reached.all())   # cells of five and more stay as they are
@@ -215,6 +215,11 @@ class _Cells:
     def weights(self, places: Array) -> Real:
         return np.ones(len(places)) if self.mean is None else self.mean[places]
 
+    def distances(self, places: Array) -> Array:
+        """How far their mean weights are apart, in whole millionths of a logarithm."""
+        heavy = np.log(self.weights(places))
+        return np.asarray(np.rint(np.abs(heavy[:, None] - heavy) * 1e6).astype(np.int64))
+
 
 def _rounded(mass: Any, amounts: Amounts, small: Array) -> Amounts:
     """Sums of weights in a decimal unit: eleven digits of the whole sum, and eight of the largest small cell."""
@@ -236,9 +241,7 @@ def _blocks_alike(codes: Array, small: Array, size: int, cells: _Cells, others: 
     near = patterns.blocks_of_cells(ordered, among, cells.group[small].tolist())
     parts, first = np.zeros(len(small), dtype=np.int64), 0
     for places in patterns.places_by_cell(near):
-        heavy = np.log(cells.weights(small[places]))
-        costs = np.rint(np.abs(heavy[:, None] - heavy) * HEAVIER).astype(np.int64)
-        costs += 0 if others is None else others.costs(small[places])
+        costs = cells.distances(small[places]) if others is None else others.costs(small[places])
         parts[places] = first + _exchanged(costs, _gathered(costs, size), ROUNDS if among >= most else 0)
         first = int(parts[places].max()) + 1
     return parts
