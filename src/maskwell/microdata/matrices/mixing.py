@@ -57,9 +57,9 @@ def mixing_rate(n: Any, xi: Number, relative: Any = 1.0) -> Real:
 
     ``relative`` is r, the mean weight of the cell over that of the records that leave its block.
     """
-    product = np.asarray(n, dtype=np.float64) * float(check_probability(xi, "xi"))
+    product, r = np.asarray(n, dtype=np.float64) * float(check_probability(xi, "xi")), np.asarray(relative)
     rest = np.maximum(1 - product, 0.0)
-    whole = rest + np.sqrt(rest**2 + 4 * product * relative * rest)
+    whole = rest + np.sqrt(rest**2 + 4 * product * r * rest)
     return np.asarray(np.divide(2 * rest, whole, out=np.zeros_like(whole), where=whole > 0))
 
 
