@@ -229,6 +229,8 @@ def _users_cannot(release: AnyRelease) -> list[str]:
     counts = _columns(release, lambda stage: stage.invariance == "counts")
     if release.plan.weights is not None and counts:
         sentences.append(Note("users-cannot-weight", counts=counts, weights=release.plan.weights))
+    if weighted := _columns(release, lambda stage: stage.invariance == "weights"):
+        sentences.append(Note("users-cannot-count", columns=weighted, weights=release.plan.weights))
     every = {column.name for column in release.columns}
     if any(every - {*kept_columns(release.stages, stage)} for stage in release.stages):
         sentences.append("Trust associations of randomized columns with others outside these tables: they look weaker.")
