@@ -247,7 +247,7 @@ def test_weighted_tables_are_called_biased_only_where_weights_differ(weights: li
     weighted = replace(table, weights=np.array(weights), squares=np.array(weights) ** 2)
     plan = ReleasePlan.of([{"variables": "x", "method": "inverse-frequency", "xi": "0.5"}], weights="w")
     (stage,) = build_stages(plan, {("x",): weighted})
-    assert any("weighted tables of these columns are biased" in note for note in stage.notes) is said
+    assert any("weighted shares of one of these columns are off" in note for note in stage.notes) is said
 
 
 HALVES = [["1/2", "1/2"], ["1/2", "1/2"]]
