@@ -100,6 +100,7 @@ class Method:
     by_counts: ClassVar[bool] = False  # Whether it works on records, whatever their weights
     at_once: ClassVar[bool] = False  # Whether it takes the states of all cells at once, and keeps them apart itself
     exchanges: ClassVar[bool] = False  # Whether records are exchanged, so that every count stays exactly the same
+    by_unit: ClassVar[bool] = False  # Whether all records of a unit are always exchanged together
     # Whether it looks at what the other published columns of a record tell of its labels
     weighs_others: ClassVar[bool] = False
 
@@ -180,6 +181,11 @@ class Method:
         """What it does in one line, as its class says."""
         first = (type(self).__doc__ or "").partition("\n")[0]
         return f"{first[:1].lower()}{first[1:].rstrip('.')}"
+
+    @property
+    def named_columns(self) -> Mapping[str, Sequence[str]]:
+        """Columns of the file that its options name, by the option."""
+        return {}
 
     # ---- what it promises
 
@@ -300,5 +306,8 @@ _NEEDED = {
     "matrix": 'give the name of a file, or rows of numbers: matrix = [["0.9", "0.2"], ["0.1", "0.8"]]',
     "first": "orientation says how the matrix `first` is written: give that too, or leave out orientation",
     "orientation": 'say what sums to one: orientation = "columns" (columns are truths) or "rows" (as in R)',
+    "similar": 'name columns in which units that exchange regions are alike: similar = [["hsize", "age"], ["hsize"]]',
+    "risk": 'name the variables of which a rare combination puts a record at risk: risk = ["age", "sex"]',
+    "k": "give the fewest records of a region that share the risk variables of a safe record: k = 3",
     "file": 'name the design file: file = "d.json" (maskwell design ... -o d.json makes one)',
 }
