@@ -195,7 +195,9 @@ class Judge:
         widest = None if self.released is None else widest_table(tables, self.released, plan.randomized)
         if widest is None or self.released is None:
             return utility
-        return replace(utility, propensity=propensity_score(tables[widest], self.released[widest]))
+        shown = [name for name in widest if name not in self.file.further]
+        before, drawn = (one[widest].project(shown) for one in (tables, self.released))
+        return replace(utility, propensity=propensity_score(before, drawn))
 
     def _with_joint_table(self, risk: RiskReport) -> RiskReport:
         """The risk with what all randomized columns, and units that are published, reveal beside the keys."""

@@ -87,11 +87,11 @@ class Pools:
             moved=self.expected_moves,
         )
         if self.wider:
-            yield Note("targeted-swap-wider", wider=self.wider)
+            yield Note("targeted-swap-wider", units=_units(self.wider))
         if self.fallback:
-            yield Note("targeted-swap-fallback", fallback=self.fallback)
+            yield Note("targeted-swap-fallback", units=_units(self.fallback))
         if self.alone:
-            yield Note("targeted-swap-alone", alone=self.alone)
+            yield Note("targeted-swap-alone", units=_units(self.alone))
 
     @property
     def expected_moves(self) -> int:
@@ -104,6 +104,10 @@ class Pools:
         in_region = np.bincount(place)
         stay = (in_region**2 / np.bincount(pool)[cells[:, 0]]).sum()
         return round(len(some) - float(stay))
+
+
+def _units(count: int) -> str:
+    return "1 unit" if count == 1 else f"{count:,} units"
 
 
 def drawn_pools(units: SwapUnits, *, size: int, rate: float, random: RandomSource) -> Pools:

@@ -127,6 +127,7 @@ def test_units_without_partners_are_told_and_a_wider_area_is_tried() -> None:
     )
     assert (alone.alone, alone.of_units.tolist()) == (2, [-1] * 5)
     assert [note.partition(" units")[0] for note in map(str, alone.notes())] == ["0 of 5", "2"]
+    assert "1 unit at risk found too few partners by the first list" in " ".join(map(str, found.notes()))
 
 
 @together(
