@@ -86,3 +86,26 @@ def test_risk_as_printed_for_the_test_data(shared: Path) -> None:
     sample, units = weighted.before.sample, weighted.report.units
     assert sample is not None and sample.expected_reidentifications == pytest.approx(1.53, abs=5e-3)
     assert units is not None and units.before.expected_reidentifications == pytest.approx(7.18, abs=5e-3)
+
+
+SEVEN = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+# print(localS) and print(ls) of localSuppression, k = 2 and alpha = 1; its tests have the 97, too
+SUPPRESSED = {
+    "sdc_francdat": {"Key2": 1, "Key3": 0, "Key4": 3},
+    "sdc_testdata2": dict(zip(SEVEN, [3, 10, 7, 56, 0, 16, 5], strict=True)),
+}
+
+
+@together("name", [*SUPPRESSED])
+def test_local_suppression_as_printed(shared: Path, name: str) -> None:
+    keys = [*SUPPRESSED[name]]
+    with (shared / f"data/{name}.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [*csv.DictReader(lines)]
+    data = {key: [row[key] for row in rows] for key in keys}
+    protect = {"variables": keys[:1], "method": "uniform", "gamma": 1000}
+    plan = mw.ReleasePlan.of(
+        [protect], keys=keys, suppress={"k": 2, "missing": "any"}, demonstration=True, missing="category"
+    )
+    assert (
+        mw.release(data, plan, random=mw.SeededRandom(1)).release.assessment.file.changes.suppressed == SUPPRESSED[name]
+    )

@@ -355,9 +355,9 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     lost = None if recoding is None else recoding.suppression
     if lost is not None and plan.suppress is not None:
         counts = ", ".join(f"{name} {n:,}" for name, n in lost.by_key.items())
-        notes.append(
-            Note("values-were-suppressed", counts=counts, records=lost.records, n=lost.table.n, k=plan.suppress.k)
-        )
+        figures = {"records": lost.records, "n": lost.table.n, "k": plan.suppress.k}
+        matching = "matching any other, which hides less" if plan.suppress.any_value else "counted as a category"
+        notes.append(Note("values-were-suppressed", counts=counts, missing=matching, **figures))
     return TrueFile(
         tables=tables,
         path=records.path or "",

@@ -67,7 +67,7 @@ def _pools(records: Rows, plan: ReleasePlan, protection: Protection, where: str)
     least = 0 if plan.match is None else -(-plan.match.denominator // plan.match.numerator)
     size = how.size or least or SIZE
     random = SeededRandom(0) if plan.demonstration else SECURE
-    pools = drawn_pools(units, size=size, rate=float(how.rate or Fraction(0)), random=random)
+    pools = drawn_pools(units, size=size, rate=how.rate or Fraction(0), random=random)
     # where regions stay, the cell is the region with the number of records: nothing is exchanged in it
     sizes = np.bincount(number)
     own = [*(of_units + 1).T, sizes]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def _units(count: int) -> str:
     return "1 unit" if count == 1 else f"{count:,} units"
 
 
-def drawn_pools(units: SwapUnits, *, size: int, rate: float, random: RandomSource) -> Pools:
+def drawn_pools(units: SwapUnits, *, size: int, rate: Fraction, random: RandomSource) -> Pools:
     """Pools of ``size`` units or more: first of those at risk, level by level; then until each region has its rate."""
     return _Pooling(units, size, random).pools(rate)
 
@@ -124,7 +125,7 @@ class _Pooling:
         self.pool = np.full(n, NO_POOL, dtype=np.int64)
         self.made_by: list[int] = []  # For each pool the profile in which its units are alike
 
-    def pools(self, rate: float) -> Pools:
+    def pools(self, rate: Fraction) -> Pools:
         units, wider, fallback = self.units, 0, 0
         for level in range(self.n_levels):
             for number in range(len(units.profiles)):
@@ -188,13 +189,13 @@ class _Pooling:
         self.pool[those] = len(self.made_by) + np.arange(len(those)) % pools
         self.made_by += [number] * pools
 
-    def _pool_to_rate(self, rate: float) -> None:
+    def _pool_to_rate(self, rate: Fraction) -> None:
         """Further pools, of units in turn, until each lowest region has its share of units in pools."""
         lowest = self.units.regions[:, -1]
         size = int(lowest.max(initial=-1)) + 1
         placed = self.units.placed
-        missing = np.ceil(rate * np.bincount(lowest[placed], minlength=size) - 1e-9).astype(np.int64)
-        missing -= np.bincount(lowest[self.pool >= 0], minlength=size)
+        there = np.bincount(lowest[placed], minlength=size)
+        missing = -(-there * rate.numerator // rate.denominator) - np.bincount(lowest[self.pool >= 0], minlength=size)
         for number in range(len(self.units.profiles)):
             members, starts = self._groups(self.n_levels - 1, number, self._free())
             group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

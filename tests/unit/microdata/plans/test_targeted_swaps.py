@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_pools_are_where_the_risk_is() -> None:
     profile = draw.integers(0, 6, n)
     level = draw.choice(4, n, p=[0.01, 0.02, 0.05, 0.92])
     units = SwapUnits(regions=regions, levels=level, profiles=[profile])
-    found = drawn_pools(units, size=6, rate=0.2, random=SeededRandom(2))
+    found = drawn_pools(units, size=6, rate=Fraction(1, 5), random=SeededRandom(2))
     pool = found.of_units
     assert found.alone == 0 == found.fallback and (pool[level < 3] >= 0).all()
     for one in range(pool.max() + 1):
@@ -91,7 +92,7 @@ def test_pools_are_where_the_risk_is() -> None:
     stay = np.bincount((lau * 6 + profile)[pool < 0], minlength=144)
     some = np.bincount((lau * 6 + profile)[pool >= 0], minlength=144)
     assert not ((stay > 0) & (stay < 6) & (some > 0)).any()  # the rest of a cell is never too small
-    few = drawn_pools(units, size=6, rate=0, random=SeededRandom(2)).of_units
+    few = drawn_pools(units, size=6, rate=Fraction(0), random=SeededRandom(2)).of_units
     assert (few >= 0).sum() < (pool >= 0).sum() and (few[level < 3] >= 0).all()
 
 
@@ -119,11 +120,14 @@ def test_units_without_partners_are_told_and_a_wider_area_is_tried() -> None:
     regions = np.array([[0, 0, 0], [0, 1, 1], [1, 2, 2], [1, 3, 3], [1, 3, 4]])
     alike, apart = np.zeros(5, dtype=np.int64), np.array([0, 1, 1, 1, 2])
     units = SwapUnits(regions=regions, levels=np.array([2, 3, 3, 2, 3]), profiles=[apart, alike])
-    found = drawn_pools(units, size=2, rate=0, random=SeededRandom(1))
+    found = drawn_pools(units, size=2, rate=Fraction(0), random=SeededRandom(1))
     assert (found.alone, found.fallback, found.wider, found.at_risk) == (0, 1, 2, 2)
     assert (found.of_units[[0, 3]] >= 0).all()
     alone = drawn_pools(
-        SwapUnits(regions=regions, levels=units.levels, profiles=[apart]), size=4, rate=0, random=SeededRandom(1)
+        SwapUnits(regions=regions, levels=units.levels, profiles=[apart]),
+        size=4,
+        rate=Fraction(0),
+        random=SeededRandom(1),
     )
     assert (alone.alone, alone.of_units.tolist()) == (2, [-1] * 5)
     assert [note.partition(" units")[0] for note in map(str, alone.notes())] == ["0 of 5", "2"]
@@ -214,5 +218,5 @@ def test_pools_of_a_hundred_thousand_units_take_seconds() -> None:
         profiles=[draw.integers(0, 200, n), draw.integers(0, 5, n)],
     )
     begun = time.perf_counter()
-    found = drawn_pools(units, size=10, rate=0.1, random=SeededRandom(2))
+    found = drawn_pools(units, size=10, rate=Fraction(1, 10), random=SeededRandom(2))
     assert time.perf_counter() - begun < 60 and found.alone == 0
