@@ -128,6 +128,7 @@ class Method:
         foreign = {key: _BOUNDED for key in Bounds.names() if key not in mine}
         foreign |= {} if cls.capped else {"caps": _BOUNDED}
         foreign |= {} if cls.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
+        foreign |= dict.fromkeys(("exclude", "strength", "counts_from"), _AS_POOLED) if cls.by_unit else {}
         for key, hint in foreign.items():  # entries that other methods take, with the way to get them
             if key in table:
                 raise PlanError("method-takes-no", hint=hint, where=table.where, name=cls.name, key=key)
@@ -302,6 +303,7 @@ DEMANDS: Mapping[str, Reader[Any]] = {
 
 _BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
 _AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
+_AS_POOLED = "leave it out: all regions of a pool are dealt anew; a smaller k or rate exchanges fewer"
 _NEEDED = {
     "matrix": 'give the name of a file, or rows of numbers: matrix = [["0.9", "0.2"], ["0.1", "0.8"]]',
     "first": "orientation says how the matrix `first` is written: give that too, or leave out orientation",

@@ -137,8 +137,8 @@ class Protection(Drawing, Randomization):
         if twice := [name for i, name in enumerate(named) if name in named[:i]]:
             raise PlanError("is-named-twice", twice=twice[0])
         asked = [*self.bounds.asked(), *(key for key in PROMISED if key in self.options)]
-        if self.strength != 1 and (asked or self.base.capped):
-            what = asked[0] if asked else "the bound"
+        if self.strength != 1 and (asked or self.base.capped or self.how.by_unit):
+            what = asked[0] if asked else "the pools" if self.how.by_unit else "the bound"
             raise PlanError("strength-would-undo", strength=to_decimal(self.strength), asked=what)
         if both := [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]:
             raise PlanError("is-excluded-and-has-a-cap", both=both[0])

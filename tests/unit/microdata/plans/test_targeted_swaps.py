@@ -68,8 +68,11 @@ def test_what_a_targeted_swap_keeps() -> None:
     first = plan({"drop": [], "accept": ["name", "hid"]}, similar=["hsize", "income"])
     made = mw.release(data, first, random=SeededRandom(3)).data
     assert table(made, *AREAS, "hsize", "income") == table(data, *AREAS, "hsize", "income")
-    (group,) = out.receipt().groups
-    assert (group.method, group.variables) == ("swap", (*AREAS,)) and "hsize" in group.within
+    receipt = out.receipt()
+    (group,) = receipt.groups
+    assert (group.method, group.variables, group.within) == ("swap", (*AREAS,), ("hsize",))
+    shares = mw.Survey.from_release(out.data, receipt).shares("lau", "hsize")
+    assert "exactly" in str(shares.to_report())
 
 
 def test_pools_are_where_the_risk_is() -> None:
@@ -145,6 +148,8 @@ def test_units_without_partners_are_told_and_a_wider_area_is_tried() -> None:
         ({"size": 1}, "size = 1 is out of range"),
         ({"each": "record"}, "each = 'record' is not allowed"),
         ({"again": "0.5"}, "does not go with again"),
+        ({"strength": "0.5"}, "takes no 'strength'|takes no strength"),
+        ({"exclude": {"lau": ["L0"]}}, "takes no 'exclude'|takes no exclude"),
     ],
 )
 def test_what_a_plan_must_say(changes: dict[str, Any], said: str) -> None:
