@@ -195,7 +195,9 @@ class Judge:
         widest = None if self.released is None else widest_table(tables, self.released, plan.randomized)
         if widest is None or self.released is None:
             return utility
-        return replace(utility, propensity=propensity_score(tables[widest], self.released[widest]))
+        shown = [name for name in widest if name not in self.file.further]
+        before, drawn = (one[widest].project(shown) for one in (tables, self.released))
+        return replace(utility, propensity=propensity_score(before, drawn))
 
     def _with_joint_table(self, risk: RiskReport) -> RiskReport:
         """The risk with what all randomized columns, and units that are published, reveal beside the keys."""
@@ -209,7 +211,7 @@ class Judge:
         units, members = None, None if self.file.units is None else self.file.units.joint
         if members is not None and table is not None and (others or unit):
             written = self.written if unit else None
-            known = None if written is None or drawn is None else self._units_in(written, drawn)
+            known = None if written is None or drawn is None or self._made(drawn) else self._units_in(written, drawn)
             units = SeenUnits(table, members, plan.keys, visible, unit is not None, drawn, known)
         accepted = JOINT_TABLE in plan.accept
         return with_joint_table(risk, self.stages, JointTable(table, others, visible, drawn, accepted, units, unit))
@@ -250,7 +252,13 @@ class Judge:
         plan, drawn = self.plan, self._released_keys
         if self.written is None or drawn is None or plan.unit is None or plan.unit in plan.unpublished:
             return None
+        if self._made(drawn):
+            return None
         return self._units_in(self.written, drawn) if have_one_draw(self.stages, plan.keys) else None
+
+    def _made(self, table: CellTable) -> bool:
+        """Whether a table has further columns, which released records lack."""
+        return bool({*table.columns} & {*self.file.further})
 
     def _units_in(self, records: Rows, table: CellTable) -> UnitMembers:
         """The units of drawn records, and the cells that they lie in."""

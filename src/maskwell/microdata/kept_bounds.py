@@ -395,6 +395,8 @@ def _match_hint(release: AnyRelease) -> str:
         names = json.dumps([*release.file.seen], ensure_ascii=False)
         whole = f"{', '.join(release.file.seen)} shows which records moved: add drop = {names} or use linked"
         return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
+    if any(one.how.by_unit and {*one.moved} & {*plan.keys} for one in plan.protections):
+        return "name all other keys in similar and in risk of the targeted swap, with k and size of 1/match or more"
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
         return "name all other keys in within of the swap: only then is it known what an exchange hides"
     after = None if release.risk is None else release.risk.after

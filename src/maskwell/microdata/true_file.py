@@ -23,10 +23,11 @@ from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed, with_records
+from maskwell.microdata.plans.region_pools import pooled
 from maskwell.microdata.plans.release_plan import RECORD_ORDER, ReleasePlan
 from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
-from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
+from maskwell.microdata.records.recoding import Further, Recoding, recoded, recoding_of
 from maskwell.microdata.records.row_order import columns_in_order
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
@@ -291,7 +292,7 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
     """The records recoded as a plan says, with the further columns that its rules ask; and the plan in their codes."""
     if records.read_once:
         raise ParameterError("a-release-reads-the-file-twice")
-    kept, further = plan.order == "kept", None
+    kept, further = plan.order == "kept", dict[str, Further]()
     with records.open_stored([]) as source:
         names = source.schema.names
         plan.check(names)
@@ -299,8 +300,11 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
         recoding = Recoding(plan.recodes, follow_order=kept)
         plan = plan.in_codes(recoding(source, str(records)).style)
     if any(isinstance(rule, Rule) for rule in plan.rules):
-        plan, further = narrowed(plan, names)
+        plan, indicators = narrowed(plan, names)
+        further |= indicators
     lost = suppression_of(recoded(records, Recoding(plan.recodes)), plan)
+    plan, pools = pooled(recoded(records, Recoding(plan.recodes, suppression=lost)), plan)
+    further |= pools
     return recoded(records, Recoding(plan.recodes, further, follow_order=kept, suppression=lost)), plan
 
 
@@ -314,7 +318,8 @@ def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) ->
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
     """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter."""
-    recoding = recoding_of(records) if plan.recodes or plan.rules or plan.suppress else None
+    made = plan.recodes or plan.rules or plan.suppress or any(one.pool for one in plan.protections)
+    recoding = recoding_of(records) if made else None
     names = records.schema.names
     beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
     described = _described(plan, beside.columns)
@@ -345,13 +350,14 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         for column, labels in recoding.not_met().items():
             told = listed(map(repr, labels), len(labels), 60)
             notes.append(Note("labels-that-no-record-has", column=column, labels=told))
+        notes += [note for one in recoding.further.values() for note in one.notes]
         notes += [Note("kept-order-tells-old-values", column=column) for column in recoding.told_by_order()]
     lost = None if recoding is None else recoding.suppression
     if lost is not None and plan.suppress is not None:
         counts = ", ".join(f"{name} {n:,}" for name, n in lost.by_key.items())
-        notes.append(
-            Note("values-were-suppressed", counts=counts, records=lost.records, n=lost.table.n, k=plan.suppress.k)
-        )
+        figures = {"records": lost.records, "n": lost.table.n, "k": plan.suppress.k}
+        matching = "matching any other, which hides less" if plan.suppress.any_value else "counted as a category"
+        notes.append(Note("values-were-suppressed", counts=counts, missing=matching, **figures))
     return TrueFile(
         tables=tables,
         path=records.path or "",

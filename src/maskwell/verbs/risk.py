@@ -19,6 +19,7 @@ from maskwell.engines.row_sources import steps
 from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, ParameterError
 from maskwell.microdata.folder.receipt import Receipt, stages_of
+from maskwell.microdata.plans.count_methods import TargetedSwap
 from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
 from maskwell.microdata.records.recoding import Recoding, recoded, recoding_of
 from maskwell.microdata.records.unit_rows import read_units
@@ -243,6 +244,8 @@ def risk(
     parities = {name: randomized[name].design.parity_exact() for name in names if name in randomized}
     told = None if receipt is None else receipt_of(receipt)
     stages = [] if told is None else stages_of(told)
+    if told is not None and any(one.get("method") == TargetedSwap.name for one in told.plan.get("protect", ())):
+        raise ParameterError("risk-of-a-targeted-swap")
     if told is not None and {"recode", "rule", "suppress"} & told.plan.keys():
         rows, released = _prepared(rows, released, told)
     known, drawn_tables = _counted(rows, names, stages, released, weights, secret, progress)

@@ -52,8 +52,8 @@ class Route:
 
     @property
     def by_unit(self) -> bool:
-        """Whether all records of a unit, such as a household, had one draw of its columns."""
-        return any(group.each != "record" for group in self.groups)
+        """Whether all records of a unit, such as a household, had one draw of its columns; not of exact counts."""
+        return self.kind != EXACT and any(group.each != "record" for group in self.groups)
 
     @property
     def weighted(self) -> bool:

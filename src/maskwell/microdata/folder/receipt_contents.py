@@ -278,13 +278,15 @@ def _how(recode: Recode) -> str:
 
 
 def _public_group(release: AnyRelease, stage: Stage) -> dict[str, Any]:
+    group, pool = _about(release, stage), release.plan.protection_of(stage).pool
+    group["within"] = [name for name in group["within"] if name != pool]  # users see no pools; counts stay all the same
     if not release.plan.publishes(stage):
         within = len(np.unique(stage.cells))  # parts of a withheld matrix tell how many combinations stay as they are
-        return {**_about(release, stage), "blocks": within, "matrix": WITHHELD}
+        return {**group, "blocks": within, "matrix": WITHHELD}
     check_matrix(release.plan, stage)
     design = {**numbered(stage.design).to_dict(), "provenance": {}}  # how it came about might tell of the file
     matrix = {"states": labels_json(stage.states), "outputs": labels_json(stage.outputs), "design": design}
-    return {**_about(release, stage), "matrix": INCLUDED, **matrix}
+    return {**group, "matrix": INCLUDED, **matrix}
 
 
 def _about(release: AnyRelease, stage: Stage) -> dict[str, Any]:

@@ -244,3 +244,46 @@ class SwapSampler:
         if end < self._counts[j]:
             self._orders[j] = order
         return order[start:end]
+
+
+class UnitDealer:
+    """Deals the states of each cell to its units in random order, one for all records of a unit, as batches come.
+
+    All arrangements of the states of a cell are equally likely. Source: derived, as the risk of a targeted swap is.
+    """
+
+    def __init__(self, cells: Array, units: Array, labels: Categories, random: RandomSource) -> None:
+        """Of each state its cell, and how many units have it; both of shape (k,)."""
+        self._cells, self._labels, self.private = cells, labels, random.private
+        dealt = np.repeat(np.arange(len(cells)), units)
+        dealt = dealt[random_order(random.stream(), 0, len(dealt))]
+        self._deck = dealt[np.argsort(cells[dealt], kind="stable")]
+        sizes = np.bincount(cells, units, int(cells.max(initial=-1)) + 1).astype(np.int64)
+        self._ends = np.cumsum(sizes)
+        self._next = self._ends - sizes
+        self._left, self._known = units.astype(np.int64).copy(), dict[Any, int]()
+
+    def sample(self, codes: Array, units: Array) -> Array:
+        """The released states of the next records, which belong to these units."""
+        names, first, place = np.unique(units, return_index=True, return_inverse=True)
+        dealt = [self._of_unit(name, code) for name, code in zip(names.tolist(), codes[first].tolist(), strict=True)]
+        return np.array(dealt, dtype=code_type(len(self._cells)))[place.reshape(-1)]
+
+    def _of_unit(self, name: Any, code: int) -> int:
+        if name not in self._known:
+            if not self._left[code]:
+                raise CountsError("category-has-more-records", name=self._name(code), category=code)
+            self._left[code] -= 1
+            cell = int(self._cells[code])
+            self._known[name] = int(self._deck[self._next[cell]])
+            self._next[cell] += 1
+        return self._known[name]
+
+    def check_finished(self) -> None:
+        """Raise unless every unit has come: only then are the counts kept."""
+        if len(left := np.flatnonzero(self._left)):
+            code = int(left[0])
+            raise CountsError("category-had-fewer-records", name=self._name(code), category=code)
+
+    def _name(self, code: int) -> str:
+        return shorten(repr(self._labels.labels[code]), 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, cast
@@ -14,7 +15,7 @@ from maskwell.core.verdicts import above as is_above
 from maskwell.core.verdicts import at_least, at_most
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.uniform import Uniform
-from maskwell.errors import ParameterError
+from maskwell.errors import ParameterError, PlanError
 from maskwell.microdata.matrices import matrix_patterns as patterns
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
@@ -277,6 +278,57 @@ class Swap(Method):
     def contents(self) -> dict[str, Any]:
         """The base, and what it writes."""
         return {"base": self.flows.name, **self.flows.contents()}
+
+
+def _profiles(value: Any, name: str) -> tuple[tuple[str, ...], ...]:
+    """Profiles in the order in which they are tried; a single one needs no second pair of brackets."""
+    if isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)):
+        return (read.some_names(value, name),)
+    return tuple(read.some_names(one, name) for one in read.some(value, name))
+
+
+def _two_or_more(value: Any, name: str) -> int:
+    if (size := read.whole(value, name)) < 2:
+        raise PlanError("is-out-of-range-give-a", name=name, number=size, allowed="of 2 or more")
+    return size
+
+
+def _lists(value: Sequence[Any]) -> list[Any]:
+    return [list(one) if isinstance(one, tuple) else one for one in value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetedSwap(CountMethod):
+    """Regions of units at risk are dealt anew among units that are alike, so that every count of these stays."""
+
+    name: ClassVar[str] = "targeted-swap"
+    needs: ClassVar[tuple[str, ...]] = ("similar", "risk", "k")
+    by_counts: ClassVar[bool] = True
+    at_once: ClassVar[bool] = True
+    exchanges: ClassVar[bool] = True
+    by_unit: ClassVar[bool] = True
+
+    similar: tuple[tuple[str, ...], ...] = option(_profiles, _lists)
+    risk: tuple[str, ...] = option(read.some_names, _lists)
+    k: int | None = option(read.whole)
+    rate: Fraction | None = option(read.share)
+    size: int | None = option(_two_or_more)
+
+    @property
+    def named_columns(self) -> Mapping[str, Sequence[str]]:
+        """Columns by the option that names them."""
+        return {"similar": [*dict.fromkeys(name for one in self.similar for name in one)], "risk": self.risk}
+
+    def matrix_of(self, states: OpenStates) -> Sparse:
+        """Inside a pool each unit gets a region with the share that the region has there."""
+        order = np.argsort(states.cells, kind="stable")
+        first, sizes = np.unique(states.cells[order], return_index=True, return_counts=True)[1:]
+        own = np.empty(len(order), dtype=np.int64)
+        own[order] = np.repeat(np.arange(len(first)), sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[own])])
+        step = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes[own])
+        rows = order[np.repeat(first[own], sizes[own]) + step]
+        return Sparse.from_integers(starts, rows, states.counts[rows])
 
 
 def matrix_from_counts(method: CountMethod, states: OpenStates) -> Sparse:

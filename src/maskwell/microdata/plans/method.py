@@ -101,6 +101,7 @@ class Method:
     bounds_weighted: ClassVar[bool] = False  # Whether it keeps sums of weights and a bound for records at once
     at_once: ClassVar[bool] = False  # Whether it takes the states of all cells at once, and keeps them apart itself
     exchanges: ClassVar[bool] = False  # Whether records are exchanged, so that every count stays exactly the same
+    by_unit: ClassVar[bool] = False  # Whether all records of a unit are always exchanged together
     # Whether it looks at what the other published columns of a record tell of its labels
     weighs_others: ClassVar[bool] = False
 
@@ -128,6 +129,7 @@ class Method:
         foreign = {key: _BOUNDED for key in Bounds.names() if key not in mine}
         foreign |= {} if cls.capped else {"caps": _BOUNDED}
         foreign |= {} if cls.derived else dict.fromkeys(("exclude", "strength", "counts_from"), _AS_IT_IS)
+        foreign |= dict.fromkeys(("exclude", "strength", "counts_from"), _AS_POOLED) if cls.by_unit else {}
         for key, hint in foreign.items():  # entries that other methods take, with the way to get them
             if key in table:
                 raise PlanError("method-takes-no", hint=hint, where=table.where, name=cls.name, key=key)
@@ -181,6 +183,11 @@ class Method:
         """What it does in one line, as its class says."""
         first = (type(self).__doc__ or "").partition("\n")[0]
         return f"{first[:1].lower()}{first[1:].rstrip('.')}"
+
+    @property
+    def named_columns(self) -> Mapping[str, Sequence[str]]:
+        """Columns of the file that its options name, by the option."""
+        return {}
 
     # ---- what it promises
 
@@ -297,9 +304,13 @@ DEMANDS: Mapping[str, Reader[Any]] = {
 
 _BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
 _AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
+_AS_POOLED = "leave it out: all regions of a pool are dealt anew; a smaller k or rate exchanges fewer"
 _NEEDED = {
     "matrix": 'give the name of a file, or rows of numbers: matrix = [["0.9", "0.2"], ["0.1", "0.8"]]',
     "first": "orientation says how the matrix `first` is written: give that too, or leave out orientation",
     "orientation": 'say what sums to one: orientation = "columns" (columns are truths) or "rows" (as in R)',
+    "similar": 'name columns in which units that exchange regions are alike: similar = [["hsize", "age"], ["hsize"]]',
+    "risk": 'name the variables of which a rare combination puts a record at risk: risk = ["age", "sex"]',
+    "k": "give the fewest records of a region that share the risk variables of a safe record: k = 3",
     "file": 'name the design file: file = "d.json" (maskwell design ... -o d.json makes one)',
 }

@@ -82,6 +82,18 @@ def names(value: Any, name: str) -> tuple[str, ...]:
     return _distinct(columns, name)
 
 
+def some(value: Any, name: str) -> list[Any]:
+    """A list that is not empty."""
+    if not (items := _list(value, name)):
+        raise PlanError("is-an-empty-list", name=name)
+    return items
+
+
+def some_names(value: Any, name: str) -> tuple[str, ...]:
+    """Names of columns, one at least."""
+    return names(value if isinstance(value, str) else some(value, name), name)
+
+
 def label(value: Any, name: str) -> str:
     """The text of one label, whatever its type; the empty text is the missing value."""
     if isinstance(value, Mapping | list | tuple | set):

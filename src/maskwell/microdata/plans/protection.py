@@ -12,7 +12,7 @@ from maskwell.core.exact import percent_meant, to_decimal
 from maskwell.errors import MaskwellError, PlanError
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.plans import plan_entries as read
-from maskwell.microdata.plans.count_methods import COUNT_METHODS, Swap
+from maskwell.microdata.plans.count_methods import COUNT_METHODS, Swap, TargetedSwap
 from maskwell.microdata.plans.given_methods import GIVEN_METHODS
 from maskwell.microdata.plans.method import PROMISED, CountMethod, GivenMethod, Method
 from maskwell.microdata.plans.plan_entries import Reader, unknown
@@ -26,7 +26,7 @@ COMMON_ENTRIES = (
     *("variables", "within", "linked", "method", "exclude", "exempt", "caps", "strength", "draws", "again", "publish"),
     *("clearance", "each"),
 )
-_KINDS: tuple[type[Method], ...] = (*COUNT_METHODS, *GIVEN_METHODS, Swap)
+_KINDS: tuple[type[Method], ...] = (*COUNT_METHODS, *GIVEN_METHODS, Swap, TargetedSwap)
 # All methods that a protection can name.
 RELEASE_METHODS: Mapping[str, type[Method]] = {kind.name: kind for kind in _KINDS}
 
@@ -78,6 +78,8 @@ class Protection(Drawing, Randomization):
         Why the counts may be known, where a matrix that reveals them is included.
     counts_from
         A file whose counts are used in place of those of the file to be released.
+    pool
+        A further column inside whose cells units are exchanged, once the records are known.
 
     >>> roof = Protection.of(["roof", "sex"], "inverse-frequency", within=["region"], xi="0.4")
     >>> roof
@@ -97,6 +99,7 @@ class Protection(Drawing, Randomization):
     publish: str = "withheld"
     clearance: str | None = None
     counts_from: str | None = None
+    pool: str | None = None
 
     @classmethod
     def of(cls, variables: str | Sequence[str], method: str, **more: Any) -> Protection:
@@ -134,8 +137,8 @@ class Protection(Drawing, Randomization):
         if twice := [name for i, name in enumerate(named) if name in named[:i]]:
             raise PlanError("is-named-twice", twice=twice[0])
         asked = [*self.bounds.asked(), *(key for key in PROMISED if key in self.options)]
-        if self.strength != 1 and (asked or self.base.capped):
-            what = asked[0] if asked else "the bound"
+        if self.strength != 1 and (asked or self.base.capped or self.how.by_unit):
+            what = asked[0] if asked else "the pools" if self.how.by_unit else "the bound"
             raise PlanError("strength-would-undo", strength=to_decimal(self.strength), asked=what)
         if both := [label for label in self.caps if label in self.exclude.get(self.variables[0], ())]:
             raise PlanError("is-excluded-and-has-a-cap", both=both[0])
@@ -195,7 +198,7 @@ class Protection(Drawing, Randomization):
 
     def _check_draws(self) -> None:
         alone = {
-            "a swap": self.how.exchanges,
+            "a swap": self.how.exchanges and not self.how.by_unit,
             "again": self.again is not None,
             "counts_from": self.counts_from is not None,
             'invariance = "weights"': self.how.invariance_asked == "weights",
@@ -218,6 +221,9 @@ class Protection(Drawing, Randomization):
         return f"Protection({', '.join([self.title, self.method, *told])})"
 
 
+_EACH = read.choice(RECORD, UNIT)
+
+
 def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> dict[str, Any]:
     """The entries of a table, each in its one form; ``maker`` is the method that makes the matrix."""
     variables = table.need("variables", read.names, 'name the columns to randomize: variables = ["sex"]')
@@ -234,7 +240,7 @@ def _values(table: read.Entries, method: type[Method], maker: type[Method]) -> d
         "caps": table.take("caps", read_caps(variables), {}),
         "strength": table.take("strength", read.share, Fraction(1)),
         "draws": table.take("draws", read.choice(*DRAWS), "kept"),
-        "each": table.take("each", read.choice(RECORD, UNIT), RECORD),
+        "each": table.take("each", read.choice(UNIT), UNIT) if maker.by_unit else table.take("each", _EACH, RECORD),
         "again": table.take("again", read.share),
         "publish": table.take("publish", read.choice(WITHHELD, INCLUDED), "withheld" if derived else "included"),
         "clearance": table.take("clearance", read.text),

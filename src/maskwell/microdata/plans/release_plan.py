@@ -213,7 +213,8 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         """The columns within which a protection works (also those joined by a rule), and its variables."""
         moved = {*protection.moved}
         rules = [rule for rule in self.rules if isinstance(rule, Rule) and moved & {*rule.columns}]
-        within = dict.fromkeys([*protection.within, *(name for rule in rules for name in rule.columns)])
+        pool = [] if protection.pool is None else [protection.pool]
+        within = dict.fromkeys([*protection.within, *(name for rule in rules for name in rule.columns), *pool])
         return tuple(name for name in within if name not in moved), tuple(protection.variables)
 
     def protection_of(self, stage: Randomization) -> Protection:
@@ -373,6 +374,8 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for i, protection in enumerate(plan.protections, 1):
         for key in ("variables", "within", "linked"):
             yield from ((f"[[protect]] number {i}: {key}", name) for name in getattr(protection, key))
+        for key, columns in protection.how.named_columns.items():
+            yield from ((f"[[protect]] number {i}: {key}", name) for name in columns)
     for i, rule in enumerate(plan.rules, 1):
         yield from ((f"[[rule]] number {i}", name) for name in rule.columns)
     yield from ((f"[recode.{name}]", name) for name in plan.recodes)

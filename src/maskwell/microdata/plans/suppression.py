@@ -14,7 +14,8 @@ from maskwell.microdata.records.local_suppression import LocalSuppression, Suppr
 if TYPE_CHECKING:
     from maskwell.microdata.plans.release_plan import ReleasePlan
 
-_ENTRIES = ("k", "keys", "importance", "exact")
+_ENTRIES = ("k", "keys", "importance", "exact", "missing")
+_CATEGORY, _ANY = "category", "any"
 
 
 def read_suppression(given: Any, keys: tuple[str, ...]) -> LocalSuppression:
@@ -27,6 +28,7 @@ def read_suppression(given: Any, keys: tuple[str, ...]) -> LocalSuppression:
         keys=table.take("keys", read.names, keys),
         importance=table.take("importance", read.names, ()),
         exact=table.take("exact", read.flag, False),
+        any_value=table.take("missing", read.choice(_CATEGORY, _ANY), _CATEGORY) == _ANY,
     )
     table.finish(_ENTRIES)
     return asked
@@ -36,6 +38,7 @@ def suppression_contents(asked: LocalSuppression) -> dict[str, Any]:
     """As the table of a plan."""
     content: dict[str, Any] = {"k": asked.k, "keys": list(asked.keys)}
     content |= {"importance": list(asked.importance)} if asked.importance else {}
+    content |= {"missing": _ANY} if asked.any_value else {}
     return content | ({"exact": True} if asked.exact else {})
 
 
@@ -48,6 +51,8 @@ def check_suppression(plan: ReleasePlan) -> None:
         raise PlanError("suppress-k-is-below-2", k=asked.k)
     if not asked.keys:
         raise PlanError("suppress-names-no-keys")
+    if asked.exact and asked.any_value:
+        raise PlanError("suppress-is-exact-and-any")
     for name in asked.importance:
         if name not in asked.keys:
             raise read.unknown(name, "[suppress]: importance: there is no key", asked.keys)

@@ -2,8 +2,9 @@
 
 All records with the same keys lose the same values. A missing value counts as a category of its own: someone who knows
 a person's true keys then finds at least k records that may be the person's. Where a missing value matched any other, as
-in sdcMicro with alpha = 1, fewer values would go, but the only record without a value would still be that of the person
-whose value is unique (derived). Codes that a labelled file declares missing are values: who opens the file sees them.
+in sdcMicro with alpha = 1, fewer values go, but the only record without a value is still that of the person whose value
+is unique (derived); a plan may ask for that, too. Codes that a labelled file declares missing are values: who opens the
+file sees them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from maskwell.engines.row_sources import Source, find_columns
 from maskwell.errors import PlanError, TooLargeError
 
 MOST_KEYS = 12  # key variables whose sets are tried
+MOST_COMPARED = 2 * 10**10  # values of cells that are compared in one round, where missing values match any other
 MOST_CHOICES = 20_000  # of cells and sets of keys, among which an integer program chooses
 
 
@@ -37,6 +39,7 @@ class LocalSuppression:
     # Keys in falling importance: the first is suppressed last. Others follow, those with fewer categories first
     importance: tuple[str, ...] = ()
     exact: bool = False  # Whether an integer program finds the fewest values
+    any_value: bool = False  # Whether a missing value matches any other, as in sdcMicro by default
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,8 @@ def suppressed(table: CellTable, asked: LocalSuppression) -> Suppression:
     if table.n < asked.k:
         raise PlanError("suppress-has-fewer-records-than-k", n=table.n, k=asked.k)
     codes, rank = _codes(table), _ranks(table, asked.importance)
+    if asked.any_value:
+        return Suppression(table, _matched(codes, table.counts, asked.k, rank))
     if asked.exact:
         return Suppression(table, _fewest(codes, table.counts, asked.k, rank))
     lost = np.zeros(codes.shape, dtype=bool)
@@ -132,6 +137,36 @@ def _join(cell: int, codes: Array, lost: Array, counts: Array, rank: Array, k: i
     best = np.lexsort((further @ rank, further.sum(axis=1), records < k))[0]  # records that are left are too few
     lost[cell] |= apart[best]
     lost[(now == groups[best]).all(axis=1)] |= apart[best]
+
+
+def _matched(codes: Array, counts: Array, k: int, rank: Array) -> Array:
+    """What to leave out where missing values match any other: value by value, as sdcMicro does with alpha = 1.
+
+    In turn each cell that fewer than k records match loses the least important value in which one of the nearest cells
+    differs, of those that differ at all; until k records match each. A cell counts with k records at most. Source:
+    [Templ2026, localSuppression]; there the records of a cell come one by one, which is the same for k = 2.
+    """
+    known, lost = codes != MISSING, np.zeros(codes.shape, dtype=bool)
+    records, falling = np.minimum(counts, k), np.argsort(rank).tolist()
+    if len(codes) * int((counts < k).sum()) * codes.shape[1] > MOST_COMPARED:
+        raise TooLargeError("suppress-has-too-many-cells-for-any", cells=len(codes))
+
+    def apart(cell: int) -> Array:
+        return np.asarray((codes != codes[cell]) & known & known[cell])
+
+    left = np.flatnonzero(counts < k)
+    while len(left):
+        matching = np.array([records[~apart(cell).any(axis=1)].sum() for cell in left.tolist()])
+        left = left[np.argsort(matching, kind="stable")][: int((matching < k).sum())]
+        for cell in left.tolist():
+            differs = apart(cell)
+            number = differs.sum(axis=1)
+            if not number.any():  # others lost values since, and all match
+                continue
+            nearest = differs[number == number[number > 0].min()]
+            place = next(key for key in falling if nearest[:, key].any())
+            lost[cell, place], known[cell, place] = True, False
+    return lost
 
 
 def _fewest(codes: Array, counts: Array, k: int, rank: Array) -> Array:

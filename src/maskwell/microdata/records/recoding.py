@@ -27,6 +27,7 @@ from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError, WrongTypeError
 from maskwell.microdata.records.local_suppression import Suppression
 from maskwell.microdata.records.row_order import Neighbours, reveals_values
+from maskwell.microdata.records.swap_pools import PoolColumn
 
 MOST_REMEMBERED = 100_000  # values of a column whose new values are remembered
 
@@ -142,6 +143,16 @@ class Indicator(NamedTuple):
 
     column: str
     labels: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def new_values(self, column: Any, met: dict[Any, Any]) -> Any:
+        """The values of the column, made from another one; ``met`` remembers what that held."""
+        places, dictionary = places_of(column)
+        values = [*dictionary.to_pylist(), None]
+        met.update(dict.fromkeys(values[:-1] if len(met) < MOST_REMEMBERED else ()))
+        if column.null_count:
+            met[None] = None
+        return require().array([self.value(value) for value in values]).take(require().array(places))
 
     def value(self, value: Any) -> str:
         """``"yes"`` or ``"no"``; the empty text stands for a missing value."""
@@ -150,6 +161,7 @@ class Indicator(NamedTuple):
 
 
 YES, NO = "yes", "no"
+Further = Indicator | PoolColumn  # Columns that are made from others, and never published
 
 
 class Recoding:
@@ -158,7 +170,7 @@ class Recoding:
     def __init__(
         self,
         recodes: Mapping[str, Recode],
-        further: Mapping[str, Indicator] | None = None,
+        further: Mapping[str, Further] | None = None,
         *,
         follow_order: bool = False,
         suppression: Suppression | None = None,
@@ -214,7 +226,7 @@ class RecodedSource:
         self,
         source: Source,
         columns: Mapping[int, _Column],  # By their places
-        further: Mapping[str, tuple[Indicator, dict[Any, Any]]],  # With the values that they meet
+        further: Mapping[str, tuple[Further, dict[Any, Any]]],  # With the values that they meet
     ) -> None:
         self._source, self._columns, self._further = source, columns, [*further.values()]
         self.schema, self.style = source.schema, source.style
@@ -238,18 +250,12 @@ class RecodedSource:
         for batch in self._source.batches(None if only is None else read):
             given = dict(zip(read, batch.columns, strict=True))
             given |= {place: one.new_values(given[place]) for place, one in self._columns.items() if place in given}
-            given |= {p: _indicated(given[made_of[p]], *self._further[p - own]) for p in asked if p in made_of}
+            given |= {p: self._made(p - own, given[made_of[p]]) for p in asked if p in made_of}
             yield require().RecordBatch.from_arrays([given[p] for p in asked], [names[p] for p in asked])
 
-
-def _indicated(column: Any, indicator: Indicator, met: dict[Any, Any]) -> Any:
-    """The values of a further column, made from another one; ``met`` remembers what that held."""
-    places, dictionary = places_of(column)
-    values = [*dictionary.to_pylist(), None]
-    met.update(dict.fromkeys(values[:-1] if len(met) < MOST_REMEMBERED else ()))
-    if column.null_count:
-        met[None] = None
-    return require().array([indicator.value(value) for value in values]).take(require().array(places))
+    def _made(self, place: int, column: Any) -> Any:
+        one, met = self._further[place]
+        return one.new_values(column, met)
 
 
 class _Column:

@@ -51,7 +51,7 @@ from maskwell.engines.row_sources import (
 )
 from maskwell.engines.rows import Rows
 from maskwell.errors import DataFileError, TooLargeError
-from maskwell.microdata.matrices.swap_flows import SwapSampler, whole_flows
+from maskwell.microdata.matrices.swap_flows import SwapSampler, UnitDealer, whole_flows
 from maskwell.microdata.records.column_values import ColumnValues, FileColumn, ValueSurvey, columns_of
 from maskwell.microdata.release_values import Assessment
 from maskwell.microdata.stages.stage import Stage
@@ -121,6 +121,9 @@ def _all_levels(assessed: Assessment, name: str) -> list[Any]:
 
 def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Draws:
     """Where the released states of a stage come from; with a key, draws of its first step are kept by it."""
+    if stage.exchanges and stage.unit is not None:
+        dealer = UnitDealer(stage.cells, stage.draw_counts, stage.design.inputs, random)
+        return Draws(lambda states, ids: dealer.sample(states, np.asarray(ids)), dealer.check_finished)
     if stage.exchanges:  # draws without replacement: only when every record has come are the counts kept
         assert isinstance(stage.design, Sparse)
         swap = SwapSampler(whole_flows(stage.design, stage.counts, random), random)

@@ -74,7 +74,8 @@ def assess_risk(
         if len(known) > len(keys):
             drawn_finer = released.project(known) if released is not None and {*known} <= {*released.columns} else None
             inside = _Measured.of(stages, finer, known, level, drawn_finer).by_name(_INSIDE)
-            measured = _larger(measured, inside, table, finer, keys, known)
+            dealt = any(stage.exchanges and stage.unit is not None for stage in acting(stages, keys))
+            measured = _larger(measured, inside, table, finer, keys, known, dealt=dealt)
         per_cell |= {"after": against.chances(measured)} | measured
         after = _after(own, drawn, whole, threshold, per_cell, before.max_risk_sampled)
     unsaid = () if after is None else against.unsaid(after, level)
@@ -217,10 +218,17 @@ def _larger(
     finer: CellTable,
     keys: Sequence[str],
     known: Sequence[str],
+    *,
+    dealt: bool,
 ) -> dict[str, Real]:
-    """The larger risk of two ways to count, for each cell; what is known of one way only is left out."""
+    """The larger risk of two ways to count, for each cell; what is known of one way only is left out.
+
+    Regions that are ``dealt`` to units of a pool do not come independently: the figure is for who knows the pool.
+    """
     within, own, place = finer.project(known), finer.project(keys), cells_in(finer, table)
     shares = within.counts[cells_in(finer, within)] / own.counts[cells_in(finer, own)]  # ``N_xy / N_x`` of each cell
+    if dealt:
+        shares = np.ones(len(finer))
     larger = dict(measured)
     for name in (*_INSIDE, "released_counts"):
         if name in inside and name in larger:

@@ -20,7 +20,7 @@ from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.matrix_algebra import mixed, repeated
 from maskwell.microdata.matrices.matrix_checks import is_invariant
-from maskwell.microdata.plans.count_methods import matrix_from_counts
+from maskwell.microdata.plans.count_methods import Swap, matrix_from_counts
 from maskwell.microdata.plans.edit_rules import check_combinations, check_moves, check_rules, forbidden_moves
 from maskwell.microdata.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.microdata.plans.plan_entries import find_levels
@@ -150,6 +150,8 @@ def _stage(
     fits: ColumnFits,
     tighter: Fraction,
 ) -> Stage:
+    if protection.how.by_unit and protection.pool is None:
+        raise PlanError("targeted-swap-needs-records", where=where)
     within, variables = plan.columns_of(protection)
     table = tables[(*within, *variables)]
     linked = {name: _linked(tables[(*variables, name)], name, where) for name in protection.linked}
@@ -168,7 +170,7 @@ def _stage(
     if plan.rules:
         check_moves(plan, stage, table, where)
     _check_linked(stage, linked, where)
-    added = [name for name in stage.within if name not in protection.within]
+    added = [name for name in stage.within if name not in (*protection.within, protection.pool)]
     notes = (Note("randomized-within-too-because-a-rule", added=", ".join(added)),) if added else ()
     return replace(stage, linked=linked, notes=(*stage.notes, *notes))
 
@@ -392,7 +394,7 @@ class _Counted:
             weights=self.of(table.weights),
             squares=self.of(table.squares),
             cells=self.cells,
-            method=protection.method,
+            method=Swap.name if protection.how.exchanges else protection.method,
             invariance=self.invariance,
             derived=protection.derived,
             notes=tuple(dict.fromkeys(notes)),

@@ -189,3 +189,37 @@ def test_every_kind_of_file_loses_values_and_shows_one_missing_value(tmp_path: P
     alike = Counter(tuple(None if pandas.isna(one) else one for one in row) for row in made)
     assert min(alike.values()) >= 5, "codes that are declared missing are seen, too"
     assert done.file.changes.suppressed["town"] >= 2
+
+
+def matches(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return all(None in (x, y) or x == y for x, y in zip(a, b, strict=True))
+
+
+@together("number", range(40))
+def test_every_record_matches_k_where_a_missing_value_matches_any(number: int) -> None:
+    """As sdcMicro counts."""
+    table = CellTable.of(KEYS, dict(Counter(people(number, 40))))
+    for k in (2, 3, 5):
+        found = suppressed(table, LocalSuppression(k=k, keys=KEYS, any_value=True))
+        left = patterns(found)
+        assert all(sum(n for other, n in left.items() if matches(one, other)) >= k for one in left)
+        assert not found.lost[table.counts >= k].any()
+
+
+def test_a_plan_says_how_missing_values_match() -> None:
+    data = {"town": [*"AAAABBBB"], "job": [*"xxxyxxxz"]}
+    protect = [{"variables": ["job"], "method": "uniform", "gamma": 1000}]
+    common: dict[str, Any] = {"keys": ["town", "job"], "missing": "category", "demonstration": True}
+    plan = ReleasePlan.of(protect, suppress={"k": 3, "missing": "any"}, **common)
+    assert ReleasePlan.from_dict(plan.to_dict()) == plan and plan.to_dict()["suppress"]["missing"] == "any"
+    found = mw.release(data, plan, random=mw.SeededRandom(1)).release.assessment
+    assert found.file.changes.suppressed == {"town": 0, "job": 2}
+    assert "matching any other" in " ".join(map(str, found.found))
+    refused(
+        PlanError,
+        "exact does not go",
+        ReleasePlan.of,
+        protect,
+        suppress={"k": 3, "missing": "any", "exact": True},
+        **common,
+    )
