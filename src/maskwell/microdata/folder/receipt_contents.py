@@ -224,10 +224,11 @@ def dumps(receipt: Mapping[str, Any]) -> str:
 
 
 def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
-    orders = {}  # labels that the plan puts in another order than their natural one
+    plan = release.plan  # labels that it lists, as no record may have some, or puts in another order than their natural
+    orders = {name: [*labels] for name, labels in plan.codebook.items() if name not in plan.drop}
     for column in release.columns:
         labels = [rules.texts(label)[-1] for label in public_labels(release, column)]
-        told = release.plan.told_order(column.name, labels)
+        told = plan.told_order(column.name, labels)
         if [*told] != rules.sorted_levels(told):
             orders[column.name] = [*told]
     return {
