@@ -174,7 +174,8 @@ def not_simulated(**options: Any) -> ReleasePlan:
     """A plan that randomizes keys within a column that it randomized before."""
     first = {"variables": ["x0"], "method": "method1", "theta": "1/2"}
     then = {"variables": KEYS, "within": ["x0"], "method": "mixing", "match": "0.2"}
-    return ReleasePlan.of([first, then], keys=KEYS, match="0.9", accept=["joint-table"], demonstration=True, **options)
+    accept = ["joint-table", *options.pop("accept", ())]
+    return ReleasePlan.of([first, then], keys=KEYS, match="0.9", accept=accept, demonstration=True, **options)
 
 
 def test_what_is_simulated_or_not_counted_is_said_before_and_after_the_release() -> None:
