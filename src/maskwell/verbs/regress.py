@@ -212,6 +212,7 @@ def _with_bias(fit: Regression, bias: Real) -> Regression:
             term=shorten(fit.terms[first], 30),
             bias=Printed(float(bias[first])),
             error=Printed(float(fit.standard_error[first])),
+            more="; or limit extreme values of the outcome" if fit.family == "linear" else "",
         )
     named = [fit.terms[j] for j in wide]
     more = (Note("regression-bias-is-large", terms=listed(named, len(named), 60)),) if named else ()
