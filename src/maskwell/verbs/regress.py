@@ -212,7 +212,7 @@ def _with_bias(fit: Regression, bias: Real) -> Regression:
             term=shorten(fit.terms[first], 30),
             bias=Printed(float(bias[first])),
             error=Printed(float(fit.standard_error[first])),
-            more="; or limit extreme values of the outcome" if fit.family == "linear" else "",
+            more=", or limit extreme outcomes" if fit.family == "linear" else "",
         )
     named = [fit.terms[j] for j in wide]
     more = (Note("regression-bias-is-large", terms=listed(named, len(named), 60)),) if named else ()
@@ -279,7 +279,7 @@ def _as_released(data: Rows, outcome: str, asked: Model) -> list[Assignment]:
     with data.open() as source:
         labels = count_rows(source, str(data), [(outcome,)])[0].levels[0]
     numbers = numbers_of([label for label in labels if label is not None])
-    if numbers is not None and len(numbers) > MOST_CODES and asked.combine is None and asked.reference is None:
+    if numbers is not None and len(numbers) > MOST_CODES and not asked.combine and not asked.reference:
         return []
     return [Assignment((outcome,), direct_design(data, outcome))]
 
