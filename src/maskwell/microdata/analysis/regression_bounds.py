@@ -78,14 +78,13 @@ class _Cells:
     def predictors(self, fit: Regression) -> Real:
         """The model matrix of the cells that have all values, as the model reads their labels."""
         assert fit.frame is not None
-        read = {}
-        for i, name in enumerate(self.table.columns):
+        outcome, *names = self.table.columns
+        read: dict[str, list[Any]] = {} if names else {outcome: [0.0] * int(self.whole.sum())}  # for their number alone
+        for i, name in enumerate(names, 1):
             labels = [label for label in self.table.levels[i] if label is not None]
             known = numbers_of(labels) if self.texts_only else None
             values = labels if known is None else known.tolist()
-            if i or len(self.table.columns) == 1:
-                lost = [values[0]] * (len(self.table.levels[i]) - len(values))
-                read[name] = [[*values, *lost][code] for code in self.codes[self.whole, i]]
+            read[name] = [values[code] for code in self.codes[self.whole, i]]  # a missing value is the last label
         return np.asarray(fit.frame(read), dtype=np.float64)
 
     def spread(self, influence: Real) -> Real:
@@ -109,9 +108,6 @@ class _Class:
 
     middle: float
     reach: float
-
-    def __hash__(self) -> int:
-        return hash((self.middle, self.reach))
 
 
 def _in_classes(table: CellTable, most: int) -> CellTable:
