@@ -45,7 +45,14 @@ def people() -> list[Record]:
 
 def released(**options: Any) -> Release:
     entry = {"variables": KEYS, "method": "mixing"}
-    accepted = {"keys": KEYS, "match": LIMIT, "order": "kept", "demonstration": True, **options}
+    accepted = {
+        "keys": KEYS,
+        "match": LIMIT,
+        "order": "kept",
+        "demonstration": True,
+        "accept": ["record-order"],
+        **options,
+    }
     return assessed(people(), NAMES, ReleasePlan.of([entry], **accepted))
 
 

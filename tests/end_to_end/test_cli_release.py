@@ -144,7 +144,7 @@ def test_neither_free_text_nor_an_index_is_published() -> None:
 
 def test_draws_are_kept_by_key_and_a_seed_is_for_demonstrations(csv: Path) -> None:
     run("release", "--new-key", "secret.key")
-    keyed = PLAN.replace("match", 'id = "pid"\ndataset = "people"\norder = "kept"\nmatch')
+    keyed = PLAN.replace("match", 'id = "pid"\ndataset = "people"\norder = "kept"\naccept = ["record-order"]\nmatch')
     Path("keyed.toml").write_text(keyed)
     run("release", csv, "--plan", "keyed.toml", "--key", "secret.key", "-o", "one")
     lines = csv.read_text().splitlines()

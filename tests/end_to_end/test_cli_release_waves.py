@@ -166,7 +166,9 @@ def test_bounds_rules_and_risk_are_looked_at_again(waves: tuple[list[str], list[
     release("one.csv", optimal, "one")
     refused("release", "two.csv", "--plan", "plan.toml", *more, saying="posterior = 0.7 is broken")
 
-    risky = HEAD + 'keys = ["job"]\nmatch = 0.1\n' + METHOD1.replace("theta = 1", "theta = 0.01")
+    risky = (
+        HEAD + 'keys = ["job"]\naccept = ["record-order"]\nmatch = 0.1\n' + METHOD1.replace("theta = 1", "theta = 0.01")
+    )
     Path("one").rename("first")
     release("one.csv", risky, "one")
     refused("release", "two.csv", "--plan", "plan.toml", *more, saying="above 0.1 of being matched")

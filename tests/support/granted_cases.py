@@ -58,7 +58,8 @@ class Case:
 
     @property
     def plan(self) -> ReleasePlan:
-        options = {"order": "kept", "demonstration": True, **self.release}
+        accept = [*self.release.get("accept", ()), "record-order"]
+        options = {"order": "kept", "demonstration": True, **self.release, "accept": accept}
         return ReleasePlan.of([*self.protect], keys=[*self.keys], **options, **self.more)
 
 

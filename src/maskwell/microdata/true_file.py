@@ -19,16 +19,15 @@ from maskwell.engines.cell_counts import Follower, count_tables
 from maskwell.engines.formula import read_formula
 from maskwell.engines.row_sources import Progress, ending_of
 from maskwell.engines.rows import WRITTEN_AS, Rows
-from maskwell.errors import InfeasibleError, ParameterError, PlanError
+from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.plans.edit_rules import Rule
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import narrowed, with_records
 from maskwell.microdata.plans.region_pools import pooled
-from maskwell.microdata.plans.release_plan import RECORD_ORDER, ReleasePlan
+from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.microdata.records.recoding import Further, Recoding, recoded, recoding_of
-from maskwell.microdata.records.row_order import columns_in_order
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
 from maskwell.microdata.risk.unit_table import MOST_UNITS
@@ -309,11 +308,11 @@ def prepared(records: Rows, plan: ReleasePlan) -> tuple[Rows, ReleasePlan]:
 
 
 def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) -> set[str]:
-    """Columns of a file that may be read again once counted: ids, units, weights, keys in order, what is unchanged."""
+    """Columns of a file that may be read again once counted: ids, units, weights, what is unchanged."""
     unchanged = {*names} - {*plan.randomized, *plan.unpublished}
     named = {one for one in (id_, plan.unit, plan.weights) if one is not None}
     counted = {name for table in tables_of(plan) for name in table} if unchanged or plan.unit is not None else set()
-    return unchanged | named | counted | {*_keys_in_order(plan)}
+    return unchanged | named | counted
 
 
 def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
@@ -342,9 +341,6 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         of_units = TrueUnits(members, _joint_members(records, plan, tables, members, seen))
         together = unit_channel(plan, units, members)
         channels = (*channels, *([] if together is None else [together]))
-    order = _revealed_by_order(records, plan, tables)
-    if order and RECORD_ORDER not in plan.accept:
-        raise PlanError("the-order-reveals", column=shorten(order[0], 40), columns=order)
     notes = list[str]()  # which labels of groups did not occur, and what the order of the records tells
     if recoding is not None:
         for column, labels in recoding.not_met().items():
@@ -372,17 +368,6 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )
-
-
-def _keys_in_order(plan: ReleasePlan) -> list[str]:
-    """Randomized keys whose record order is kept."""
-    return [name for name in plan.keys if name in plan.randomized] if plan.order == "kept" else []
-
-
-def _revealed_by_order(records: Rows, plan: ReleasePlan, tables: Tables) -> list[str]:
-    """Randomized keys that the order of the records reveals, where it is kept."""
-    counted = {name: tables[(name,)] for name in _keys_in_order(plan)}
-    return [] if not counted else [*columns_in_order(records, counted, declared=plan.missing != "category")]
 
 
 def _joint_members(

@@ -128,7 +128,7 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
     told = {name: sampled.named[name] for name in TOLD}
     check_by_rows(survey.sampling, "a regression")
     rows = sampled.rows
-    released = None if survey.receipt is None else _released(rows, formula, survey.receipt, told, asked.latent)
+    released = None if survey.receipt is None else _released(rows, formula, survey.receipt, told, asked)
     assigned: Sequence[Assignment] = assignments_of(survey.designs, rows) if released is None else released.assignments
     if not every:
         parsed = read_formula(formula, random=True)
@@ -143,6 +143,7 @@ def fit(survey: Survey, formula: str, asked: Model, *, every: bool = True) -> Re
         roles=sampled.columns(),
         latent=asked.latent,
         missing=survey.missing or "error",
+        randomized_columns=bool(assigned) or released is None,
         reference=References.of(asked.reference),
         combine=None if asked.combine is None else partial(_groups, asked_of("combine", asked.combine)),
     )
@@ -201,15 +202,17 @@ class _Released:
 def _with_bias(fit: Regression, bias: Real) -> Regression:
     """A fit with bounds of its bias; ParameterError where they are above the standard errors of all slopes."""
     intercept = np.array([term == "Intercept" or term.endswith(": Intercept") for term in fit.terms])
-    slopes = np.flatnonzero(~intercept) if not intercept.all() else np.arange(len(intercept))
+    known = np.isfinite(fit.standard_error)
+    slopes = np.flatnonzero(~intercept & known) if not intercept.all() else np.arange(len(intercept))
     wide = [j for j in slopes.tolist() if not at_most(bias[j], fit.standard_error[j])]
-    if len(wide) == len(slopes):
+    if wide and len(wide) == len(slopes):
         first = min(wide, key=lambda j: bias[j] / fit.standard_error[j])
         raise ParameterError(
             "regression-bias-above-the-error",
             term=shorten(fit.terms[first], 30),
             bias=Printed(float(bias[first])),
             error=Printed(float(fit.standard_error[first])),
+            more=", or limit extreme outcomes" if fit.family == "linear" else "",
         )
     named = [fit.terms[j] for j in wide]
     more = (Note("regression-bias-is-large", terms=listed(named, len(named), 60)),) if named else ()
@@ -234,14 +237,14 @@ def _released(
     formula: str,
     receipt: Receipt,
     sampling: Mapping[str, Any],
-    latent: str | None,
+    asked: Model,
 ) -> _Released:
     """From what the receipt tells about the columns of the formulas; ParameterError where that is not enough."""
     from maskwell.microdata.analysis.table_routes import check_drawn_apart, check_unmoved
     from maskwell.microdata.stages.stage import acting, is_kept
 
     parsed = read_formula(formula)
-    more = () if latent is None else read_right_side(latent)[1]
+    more = () if asked.latent is None else read_right_side(asked.latent)[1]
     columns = [*dict.fromkeys((parsed.outcome, *parsed.columns, *more))]
     groups = [group for group in receipt.groups if {*group.moved} & {*columns}]
     check_drawn_apart(acting(receipt.groups, columns))
@@ -251,18 +254,34 @@ def _released(
     if kept and groups and plan:
         raise ParameterError("with-columns-whose-matrix-is-withheld", plan_option=option(plan[0]))
     if kept:
-        still = [Assignment((parsed.outcome,), direct_design(data, parsed.outcome))]
+        still = _as_released(data, parsed.outcome, asked)
         moved = any(group.method != "swap" for group in groups)
         return _Released(still, moved, KEPT_MODEL if moved else OPEN_MODEL, receipt.rows if groups else None)
     if any(group.design is None for group in groups):
         names = in_words([name for group in groups for name in group.moved if name in columns])
-        if plan or latent is not None or any(group.most_changed >= 1 for group in groups):
+        if plan or asked.latent is not None or any(group.most_changed >= 1 for group in groups):
             raise ParameterError("this-release-does-not-keep", names=names)
-        still = [Assignment((parsed.outcome,), direct_design(data, parsed.outcome))]
+        still = _as_released(data, parsed.outcome, asked)
         bounded = partial(_bias, data, receipt, columns, names)
         return _Released(still, True, BOUNDED_MODEL, receipt.rows, bounded)
     made = [_known(group, columns) for group in groups]
     return _Released(made, False, KNOWN_MODEL.format(", ".join(one.columns[0] for one in made)))
+
+
+MOST_CODES = 10  # different numbers of an outcome that may be codes of categories
+
+
+def _as_released(data: Rows, outcome: str, asked: Model) -> list[Assignment]:
+    """The outcome by its categories, taken as it stands; none of more than a few numbers, which are measured."""
+    from maskwell.engines.cell_counts import count_rows
+    from maskwell.microdata.analysis.regression_bounds import numbers_of
+
+    with data.open() as source:
+        labels = count_rows(source, str(data), [(outcome,)])[0].levels[0]
+    numbers = numbers_of([label for label in labels if label is not None])
+    if numbers is not None and len(numbers) > MOST_CODES and not asked.combine and not asked.reference:
+        return []
+    return [Assignment((outcome,), direct_design(data, outcome))]
 
 
 def _bias(data: Rows, receipt: Receipt, columns: Sequence[str], names: str, fit: Regression) -> Real:

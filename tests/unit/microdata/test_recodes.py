@@ -172,7 +172,8 @@ def test_the_dry_run_says_what_each_recode_saves_and_which_rules_it_lifts(tmp_pa
 
 def test_an_order_that_tells_the_old_values_is_told() -> None:
     """Sorted by age or by job, also within the new categories; not where the order tells no more than these do."""
-    plan = {**PLAN, "release": {**PLAN["release"], "order": "kept"}, "protect": [{"variables": ["sex"]}]}
+    plan = {**PLAN, "release": {**PLAN["release"], "order": "kept", "accept": ["record-order"]}}
+    plan["protect"] = [{"variables": ["sex"]}]
     plan["release"]["keys"] = ["sex"]
     plan["protect"][0] |= {"method": "mixing"}
     frame = pandas.DataFrame({**people(), "sex": random.Random(9).choices("fm", k=400)})

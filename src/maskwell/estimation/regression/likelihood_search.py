@@ -430,8 +430,7 @@ class Walk:
 
     def loss(self, s: float) -> float:
         """The square root of twice the fall of the log-likelihood at that distance, all else maximised."""
-        before = max((one for one in self.known if one <= s), default=0.0)
-        start = self.known.get(before, self.theta) + (s - before) * self.path
+        start = self._start(s)
         held = Within.beside(self.hill.near(start), start, self.row)
         with np.errstate(all="ignore"):
             best = climb(held, np.zeros(len(start) - 1), steps=PROFILE_STEPS)
@@ -439,6 +438,15 @@ class Walk:
             self.known[s] = held.whole(best.theta)
         fall = self.top - best.at.value
         return math.inf if math.isnan(fall) else math.sqrt(2 * max(fall, 0.0))
+
+    def _start(self, s: float) -> Real:
+        """On the line through known points around s: far out other coefficients no longer follow the path."""
+        below = sorted((one for one in (0.0, *self.known) if one <= s), reverse=True)[:2]
+        above = min((one for one in self.known if one > s), default=None)
+        near, other = below[0], above if above is not None else below[-1]
+        start = self.known.get(near, self.theta)
+        along = self.path if near == other else (self.known.get(other, self.theta) - start) / (other - near)
+        return np.asarray(start + (s - near) * along)
 
     def end(self, reach: float, step: float, most: float, exact: float) -> float:
         """The distance at which the loss reaches so far, or ``most``."""

@@ -89,9 +89,9 @@ class ModelMatrix:
         values = np.asarray(self.versions[version], dtype=np.float64)
         return np.column_stack([np.ones(self.n), values]) if self.with_ones else values
 
-    def thinned(self, step: int) -> ModelMatrix:
-        """Every so many rows, on the same scale."""
-        return replace(self, versions=tuple(values[::step] for values in self.versions))
+    def part(self, rows: slice | Array) -> ModelMatrix:
+        """Some rows, on the same scale."""
+        return replace(self, versions=tuple(values[rows] for values in self.versions))
 
     @cached_property
     def back(self) -> Real:

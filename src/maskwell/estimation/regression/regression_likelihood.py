@@ -100,13 +100,11 @@ class Likelihood:
     def _stretched(self) -> Real:
         return np.outer(self._stretch, self._stretch)
 
-    def thinned(self, step: int) -> Likelihood:
-        """The same with every so many rows, for a first look."""
+    def part(self, rows: slice | Array) -> Likelihood:
+        """The same with some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
         return Likelihood(
-            self.rows.thinned(step),
-            tuple(matrix.thinned(step) for matrix in self.matrices),
-            self.predictors,
-            None if self.weights is None else self.weights[::step],
+            self.rows.part(rows), tuple(one.part(rows) for one in self.matrices), self.predictors, weights
         )
 
     def value(self, theta: Real) -> float:
@@ -167,8 +165,24 @@ class Likelihood:
             yield where, (scores * self._stretch[:, None]).T
 
     def near(self, theta: Real) -> Likelihood:
-        """The same."""
-        return self
+        """The same, with rows that are alike put together: few values of predictors make a search quick."""
+        return self._together
+
+    @cached_property
+    def _together(self) -> Likelihood:
+        if self.n <= PART or not _many_alike(self.part(slice(PART)).columns):
+            return self
+        _, first, of_row = np.unique(self.columns, axis=0, return_index=True, return_inverse=True)
+        if 2 * len(first) > self.n:
+            return self
+        counts = np.bincount(of_row.reshape(-1), self.weights, len(first))
+        return replace(self.part(first), weights=counts.astype(np.float64))
+
+    @property
+    def columns(self) -> Real:
+        """Everything that tells rows apart but their weights, shape (n, columns)."""
+        said = [*(version for one in self.matrices for version in one.versions), *self.rows.columns]
+        return np.column_stack([np.asarray(one, dtype=np.float64) for one in said])
 
     def randomization(self, theta: Real, weights: Real) -> Real:
         """``sum_i weights_i V_R(s_i)``, shape (p, p): unbiased for what the randomization adds to the scores."""
@@ -201,6 +215,10 @@ class Likelihood:
             total[a, b] += product
             if q != r:
                 total[b, a] += product.T
+
+
+def _many_alike(columns: Real) -> bool:
+    return 4 * len(np.unique(columns, axis=0)) < len(columns)
 
 
 Starts = Callable[[Likelihood], Sequence[Real]]
@@ -369,7 +387,7 @@ def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Rea
     """The highest point that the starts lead to; with many rows they are followed on a part of them first."""
     step = min(COARSER, likelihood.n // PART)
     if step > 1:
-        first = maximise(likelihood.thinned(step), starts)
+        first = maximise(likelihood.part(slice(None, None, step)), starts)
         if first.converged and is_positive_definite(first.at.information):
             last = climb(likelihood, first.theta)
             return replace(last, iterations=first.iterations + last.iterations, several=first.several)

@@ -76,9 +76,9 @@ class Evidence:
             raise _told_apart(parts[0][0])
         return Evidence(table, places[self.index], tuple(sizes), Categories.of([label for label, _ in parts]))
 
-    def thinned(self, step: int) -> Evidence:
-        """Every so many respondents."""
-        return replace(self, index=self.index[::step])
+    def part(self, rows: slice | Array) -> Evidence:
+        """Some respondents."""
+        return replace(self, index=self.index[rows])
 
     @property
     def n(self) -> int:

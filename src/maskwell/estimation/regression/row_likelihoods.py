@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from maskwell.core.arguments import Real
+from maskwell.core.arguments import Array, Real
 from maskwell.errors import InputError
 from maskwell.estimation.regression.report_evidence import Evidence
 
@@ -62,11 +62,20 @@ class RowModel(ABC):
         """Unbiased estimate of the variance that the randomization gives the gradient of each row."""
         raise InputError(self.refusal)
 
-    def thinned(self, step: int) -> Self:
-        """The same for every so many rows."""
-        parts = {name: part for name, part in vars(self).items() if isinstance(part, Evidence | np.ndarray)}
-        some = {n: part.thinned(step) if isinstance(part, Evidence) else part[::step] for n, part in parts.items()}
+    def part(self, rows: slice | Array) -> Self:
+        """The same for some rows."""
+        parts = self._by_row
+        some = {n: part.part(rows) if isinstance(part, Evidence) else part[rows] for n, part in parts.items()}
         return replace(self, **some)
+
+    @property
+    def columns(self) -> list[Array]:
+        """What tells rows apart, shape (n,) each."""
+        return [part.index if isinstance(part, Evidence) else part for part in self._by_row.values()]
+
+    @property
+    def _by_row(self) -> dict[str, Evidence | Array]:
+        return {name: part for name, part in vars(self).items() if isinstance(part, Evidence | np.ndarray)}
 
 
 @dataclass(frozen=True, eq=False)

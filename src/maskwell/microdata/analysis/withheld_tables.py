@@ -12,7 +12,7 @@ Derived; docs/theory/after-release.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
@@ -32,6 +32,7 @@ from maskwell.estimation.joint.variables import Layout, Names
 from maskwell.estimation.share_estimate import Estimate
 from maskwell.microdata.analysis.release_estimates import Analysis
 from maskwell.microdata.folder.receipt import Receipt
+from maskwell.microdata.plans.plan_entries import by_text, typed
 from maskwell.microdata.stages.stage import is_kept
 from maskwell.notes import Note
 
@@ -63,7 +64,10 @@ class WithheldTable(Table):
         found, names = analysis.estimate, analysis.route.columns
         if len(names) != 2 or not isinstance(found, DirectEstimate) or receipt.weights is not None:
             return None
-        levels = [[*dict.fromkeys(one)] for one in zip(*found.categories, strict=True)]
+        levels = [
+            _with_unused(dict.fromkeys(cell[i] for cell in found.categories), receipt.categories.get(name, ()))  # type: ignore[index]
+            for i, name in enumerate(names)
+        ]
         if min(map(len, levels)) < 2 or any(group.each != "record" for group in analysis.route.groups):
             return None
         cells = [*product(*levels)]
@@ -118,13 +122,13 @@ class WithheldTable(Table):
         if method not in (None, "pearson") or {*names} - {*self.names} or len(names) == 1:
             raise ParameterError("no-table-of-a-released-file")
         p, n = self.pi_hat, self.n
+        df = (p.shape[0] - 1) * (p.shape[1] - 1)  # with categories that no released record has, as a true one may
         p = p[p.sum(axis=1) > 0][:, p.sum(axis=0) > 0]
         r, c = p.sum(axis=1)[:, None], p.sum(axis=0)[None, :]
         most = self.most + r * self.margins[1] + c * self.margins[0]
         distance, off = (math.sqrt(n * float((x**2 / (r * c)).sum())) for x in (p - r * c, most))
         statistic = max(0.0, distance - off) ** 2 / (2 - 1 / n)
         flags = (Note("released-test-is-an-upper-bound"),)
-        df = (p.shape[0] - 1) * (p.shape[1] - 1)
         return IndependenceTest.by_chi_square(self.names, "pearson", statistic, df, n, flags=flags)
 
     def odds_ratio(self, rows: Pair | None = None, columns: Pair | None = None) -> OddsRatio:
@@ -157,6 +161,14 @@ class WithheldTable(Table):
         raise ParameterError("no-table-of-a-released-file")
 
     conditional = difference = _refused
+
+
+def _with_unused(occurring: Iterable[Hashable], listed: Sequence[str]) -> list[Hashable]:
+    """The categories that occur, and those that the receipt lists for the column and no released record has."""
+    own = [*occurring]
+    known = by_text(own)
+    wanted = [known[text] if text in known else typed(text, own) for text in listed]
+    return [*wanted, *(label for label in own if label not in wanted)]
 
 
 def withheld_table(tables: Sequence[Analysis], receipt: Receipt) -> WithheldTable:

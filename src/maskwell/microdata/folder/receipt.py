@@ -76,7 +76,7 @@ class Receipt:
     intruder
         Whom the limit of the plan is for; told by internal receipts.
     categories
-        Labels of columns whose order is not their natural one, in their order, as texts.
+        Labels, as texts in their order, of columns that have a codebook in the plan or are not in their natural order.
     tables
         Upper bounds of the errors of tables that are not kept, by their columns and by "counts" or "weights".
     """

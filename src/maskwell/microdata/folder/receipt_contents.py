@@ -32,7 +32,7 @@ from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.repeated_releases import path_parities
 from maskwell.microdata.stages.stage import Stage, State, acting, kept_columns, share_step
 from maskwell.microdata.true_file import described_tables
-from maskwell.microdata.utility.table_errors import TableErrors
+from maskwell.microdata.utility.table_errors import TableErrors, stepped_up
 from maskwell.microdata.utility.utility_measures import inflation_of
 from maskwell.notes import Note
 
@@ -107,6 +107,7 @@ def _what(group: PublicGroup, kept: Sequence[str], weights: str | None) -> str:
 
 SPEC = "pram-vectors/1"
 DIGITS = 2
+LEAST_SUPPRESSED = 20  # no smaller number of suppressed values is published, and zero neither
 
 
 def public_receipt(release: AnyRelease) -> dict[str, Any]:
@@ -224,10 +225,11 @@ def dumps(receipt: Mapping[str, Any]) -> str:
 
 
 def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
-    orders = {}  # labels that the plan puts in another order than their natural one
+    plan = release.plan  # labels that it lists, as no record may have some, or puts in another order than their natural
+    orders = {name: [*labels] for name, labels in plan.codebook.items() if name not in plan.drop}
     for column in release.columns:
         labels = [rules.texts(label)[-1] for label in public_labels(release, column)]
-        told = release.plan.told_order(column.name, labels)
+        told = plan.told_order(column.name, labels)
         if [*told] != rules.sorted_levels(told):
             orders[column.name] = [*told]
     return {
@@ -263,8 +265,14 @@ def recoded_in_words(release: AnyRelease) -> dict[str, str]:
     """What was done to recoded columns that are published; what they held before is not told."""
     words = {column: [_how(recode)] for column, recode in release.plan.recodes.items()}
     for column, n in release.file.changes.suppressed.items():
-        words.setdefault(column, []).extend([f"{n:,} values were suppressed, and are missing"] if n else [])
+        words.setdefault(column, []).append(_suppressed(n, release.rows))
     return {column: "; ".join(said) for column, said in words.items() if said}
+
+
+def _suppressed(count: int, rows: int) -> str:
+    """At most how many values a key has lost: from exact counts, intruders who know the method could tell whose."""
+    most = min(rows, math.floor(stepped_up(max(count, LEAST_SUPPRESSED) / rows) * rows + 0.5))
+    return f"at most {most:,} values were suppressed, and are missing"
 
 
 def _how(recode: Recode) -> str:

@@ -1,28 +1,21 @@
-"""Whether the order of rows reveals a column: equal labels are together or apart, lead one way, or follow the place.
+"""Whether the order of rows reveals a column, because equal labels are together or apart: for warnings.
 
-Where the order means nothing, as many steps lead up in order of labels as down; rank and place are uncorrelated.
+A finding proves that it does; none proves nothing, so a plan that keeps the order of keys has to accept it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import perm
 
 import numpy as np
 
-from maskwell.core.arguments import Array
-from maskwell.core.cells import CellTable
 from maskwell.core.verdicts import at_least, at_most
-from maskwell.engines.cell_counts import RowCells
-from maskwell.engines.rows import Rows
 
 SHARE = 0.25  # A smaller departure from what random order gives is no finding, however many rows show it
 ALARMS = 1e-6  # Probability of a finding in random order, at most
-FEWEST = 20  # Keys of smaller files are not judged by their order
-LEANING = 0.5  # Share of steps up, less that of steps down, or correlation with the place, that reveals a column,
-DEVIATIONS = 5  # where it is so many standard errors away from what chance explains
 
 
 @dataclass(frozen=True)
@@ -71,58 +64,3 @@ def reveals_values(differ: int, groups: Iterable[Neighbours]) -> bool:
         return False
     u = 2 * abs(away) / variance
     return at_most(math.log(1 / ALARMS), variance / 4 * ((1 + u) * math.log1p(u) - u))
-
-
-def columns_in_order(records: Rows, tables: Mapping[str, CellTable], *, declared: bool = True) -> Iterator[str]:
-    """Columns that the order of the records reveals; ``tables`` are the counts of each."""
-    found = {name: _Order() for name in tables}
-    with records.open_stored([*tables]) as source:
-        finders = {name: RowCells(source, str(records), table, declared=declared) for name, table in tables.items()}
-        for batch in source.batches():
-            for name, finder in finders.items():
-                found[name].add(finder.find(batch).astype(np.int64))
-    for name, order in found.items():
-        if order.reveals(tables[name].counts):
-            yield name
-
-
-@dataclass(eq=False)
-class _Order:
-    """What was met of one column so far, by the ranks of its labels."""
-
-    rows: int = 0
-    breaks: int = 0
-    rise: int = 0  # steps up less steps down
-    last: int = -1
-    # sums of rank, of its square, and of its product with the place
-    ranks: float = 0.0
-    squares: float = 0.0
-    products: float = 0.0
-
-    def add(self, ranks: Array) -> None:
-        if not len(ranks):
-            return
-        steps = np.diff(ranks, prepend=ranks[:1] if self.last < 0 else np.array([self.last]))
-        self.breaks += int(np.count_nonzero(steps))
-        self.rise += int((steps > 0).sum()) - int((steps < 0).sum())
-        self.ranks += float(ranks.sum())
-        self.squares += float((ranks.astype(np.float64) ** 2).sum())
-        self.products += float(ranks @ (self.rows + np.arange(len(ranks), dtype=np.float64)))
-        self.rows, self.last = self.rows + len(ranks), int(ranks[-1])
-
-    def reveals(self, counts: Array) -> bool:
-        n = self.rows
-        if n < FEWEST:
-            return False
-        leans = at_least(abs(self.rise), LEANING * self.breaks)
-        if leans and at_least(abs(self.rise), DEVIATIONS * math.sqrt(max(self.breaks, 1) / 3)):
-            return True
-        correlated = at_least(self.correlation, LEANING) and at_least(self.correlation * math.sqrt(n), DEVIATIONS)
-        return correlated or reveals_values(self.breaks, [Neighbours(counts, n - 1)])
-
-    @property
-    def correlation(self) -> float:
-        """Of rank and place, without its sign."""
-        n = self.rows
-        spread = (self.squares - self.ranks**2 / n) * (n * (n**2 - 1) / 12)
-        return abs(self.products - self.ranks * (n - 1) / 2) / math.sqrt(spread) if spread > 0 else 0.0

@@ -8,7 +8,6 @@ from maskwell.core.percentages import in_percent
 from maskwell.core.phrases import in_words, one_line, shorten
 from maskwell.core.verdicts import above, at_least, below
 from maskwell.microdata.plans.release_plan import JOINT_TABLE, RECORD_ORDER
-from maskwell.microdata.records.row_order import FEWEST
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.intruders import INTRUDERS
 from maskwell.microdata.risk.risk_report import RiskReport
@@ -144,5 +143,5 @@ def _not_counted(release: AnyRelease) -> list[str]:
     if (still := [name for name in names if name not in counted_with]) and release.joined is None:
         go = "go" if len(still) > 1 else "goes"
         columns.append(f"how well {keys_in_words(still)} {go} with the keys of a record")
-    unjudged = release.rows < FEWEST or RECORD_ORDER in release.plan.accept
+    unjudged = RECORD_ORDER in release.plan.accept
     return columns + ([Note("order-is-not-counted")] if not release.shuffled and unjudged else [])

@@ -1,6 +1,7 @@
 """Bounds of the bias of regressions of released values: against the exact expected table."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import maskwell as mw
 from maskwell.errors import ParameterError
 from maskwell.estimation.regression.regression_result import Regression
-from maskwell.microdata.folder.receipt import Receipt, receipt_from_dict
+from maskwell.microdata.folder.receipt import Group, Receipt, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, public_receipt
 from maskwell.microdata.publication import release_table
 
@@ -125,3 +126,80 @@ def test_coefficients_are_covered() -> None:
     assert tried > runs / 2
     assert (usual / tried < 0.95).any()  # the control takes released values as they stand
     assert (hits / tried >= 0.95 - 4.9 * (0.95 * 0.05 / tried) ** 0.5).all()
+
+
+# ---- linear regression, missing values, and codes in files
+
+
+def paid(levels: int) -> dict[str, list[object]]:
+    """2,000 people with pay in so many values: men have more of the upper ones."""
+    rng, weights = np.random.default_rng(7), np.linspace(1, 2, levels)
+    women, men = (rng.choice(levels, size=1000, p=one / one.sum()) for one in (weights[::-1], weights))
+    return {"sex": ["f"] * 1000 + ["m"] * 1000, "pay": (1000 + 10 * np.concatenate([women, men])).tolist()}
+
+
+def that_changed(data: dict[str, list[object]], share: float) -> Receipt:
+    """A receipt that says how many records changed, and nothing else."""
+    receipt = receipt_for(data, "0.002")  # type: ignore[arg-type]
+    groups = tuple(Group(**{**vars(group), "most_changed": share}) for group in receipt.groups)
+    return Receipt(**{**vars(receipt), "groups": groups, "tables": {}})
+
+
+def slope_of(data: dict[str, list[object]]) -> float:
+    """By least squares, apart from the program."""
+    pay, man = np.array(data["pay"], dtype=float), np.array(data["sex"]) == "m"
+    return float(pay[man].mean() - pay[~man].mean())
+
+
+def worst_case(data: dict[str, list[object]], pairs: int) -> dict[str, list[object]]:
+    """The women with the highest pay are released as men, and as many men with the lowest as women."""
+    sex, pay = np.array(data["sex"]), np.array(data["pay"], dtype=float)
+    women, men = np.flatnonzero(sex == "f"), np.flatnonzero(sex == "m")
+    sex[women[np.argsort(-pay[women], kind="stable")[:pairs]]] = "m"
+    sex[men[np.argsort(pay[men], kind="stable")[:pairs]]] = "f"
+    return {**data, "sex": sex.tolist()}
+
+
+@pytest.mark.parametrize("levels", [12, 40])
+def test_the_bound_of_a_linear_regression_is_that_of_the_worst_case(levels: int) -> None:
+    """Nothing else is known than how many records changed: the bound is reached, and not passed."""
+    data = paid(levels)
+    after = worst_case(data, 4)
+    fit = mw.Survey.from_release(after, that_changed(data, 8 / 2000)).regress("pay ~ sex")
+    assert fit.family == "linear" and fit.bias is not None
+    assert fit.estimates[1] == pytest.approx(slope_of(after))
+    off = abs(slope_of(after) - slope_of(data))
+    assert 0.8 * fit.bias[1] <= off <= 1.01 * fit.bias[1]
+    half = fit.confidence_interval()[:, 1] - fit.estimates
+    quantile = (half - fit.bias) / fit.standard_error  # of t, or of the normal distribution
+    assert quantile == pytest.approx(1.96, rel=2e-3)
+
+
+def test_classes_of_an_outcome_only_widen_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    from maskwell.microdata.analysis import regression_bounds
+
+    data = paid(40)
+    survey = mw.Survey.from_release(data, that_changed(data, 0.004))
+    exact = survey.regress("pay ~ sex").bias
+    monkeypatch.setattr(regression_bounds, "MOST_CELLS", 30)
+    classed = survey.regress("pay ~ sex").bias
+    assert exact is not None and classed is not None
+    assert (classed >= exact - 1e-9).all() and (classed < 2 * exact).all()
+
+
+def test_records_without_a_value_leave_the_stated_bounds_in_force(tmp_path: Path) -> None:
+    """Ten answers are missing: the bound is nearly that of the whole file. Codes in a CSV file are numbers."""
+    data = columns_of(SHARES, ("sex", "job"))
+    coded = {"sex": [1 if a == "f" else 2 for a in data["sex"]], "job": [*data["job"][:-10], *[None] * 10]}
+    plan = mw.ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.01"}], demonstration=True)
+    made = release_table(coded, plan, random=mw.SeededRandom(1))
+    receipt = receipt_from_dict(json.loads(dumps(public_receipt(made.release))))
+    fit = mw.Survey.from_release(made.data, receipt, missing="drop").regress("job ~ sex")
+    whole = mw.Survey.from_release(data, receipt_for(data, "0.01")).regress("job ~ sex")
+    assert fit.bias is not None and whole.bias is not None
+    assert fit.bias[1] == pytest.approx(whole.bias[1], rel=0.05)
+    path = tmp_path / "data.csv"
+    rows = zip(made.data["sex"], made.data["job"], strict=True)
+    path.write_text("sex,job\n" + "".join(f"{a},{b or ''}\n" for a, b in rows), encoding="utf-8")
+    read = mw.Survey.from_release(str(path), receipt, missing="drop").regress("job ~ sex")
+    assert read.bias == pytest.approx(fit.bias)

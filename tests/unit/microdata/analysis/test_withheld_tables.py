@@ -10,7 +10,7 @@ import maskwell as mw
 from maskwell.core.randomness import SeededRandom
 from maskwell.errors import ParameterError
 from maskwell.microdata.analysis.release_estimates import estimate_released
-from maskwell.microdata.folder.receipt import receipt_from_dict
+from maskwell.microdata.folder.receipt import Group, Receipt, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, public_receipt
 from maskwell.microdata.publication import release_table
 
@@ -86,3 +86,33 @@ def test_what_is_stated_of_whole_tables_is_not_used_where_records_are_left_out()
     by_town = estimate_released(done.data, receipt, ["v"], by=["town"], missing="drop").domains
     low, high = by_town[("B",)].confidence_interval()[0]
     assert low <= 1.0 <= high
+
+
+@pytest.mark.parametrize("order", [["a", "b", "c", "d"], ["d", "c", "b", "a"]])
+def test_a_category_of_the_codebook_that_no_record_has_counts(order: list[str]) -> None:
+    """Its cells may hold true records: they are in the table, in the bounds of margins, and in the degrees of freedom.
+
+    A margin is off by the bound of each of its cells, so the bound of the shares of sex is that of four cells, not of
+    three.
+    """
+    place = np.random.default_rng(1).choice(6, size=800, p=DEPENDENT.ravel())
+    sex, job = np.unravel_index(place, DEPENDENT.shape)
+    data = {"sex": np.array(["f", "m"])[sex].tolist(), "job": np.array(["a", "b", "c"])[job].tolist()}
+    tables = []
+    for codebook in ({}, {"job": order}):
+        protect = [{"variables": ["job"], "method": "method1", "theta": "0.05"}]
+        plan = mw.ReleasePlan.of(protect, keys=["sex"], codebook=codebook, demonstration=True)
+        made = release_table(data, plan, random=mw.SeededRandom(1))
+        receipt = receipt_from_dict(json.loads(dumps(public_receipt(made.release))))
+        hidden = Receipt(**{**vars(receipt), "groups": tuple(_one_way(group) for group in receipt.groups)})
+        tables.append(mw.Survey.from_release(made.data, hidden).table("sex", "job"))
+    without, listed = tables
+    assert [*listed.labels[1]] == order and listed.to_frame().shape[0] == 8
+    assert listed.independence().degrees_of_freedom == 3 and without.independence().degrees_of_freedom == 2
+    assert listed.independence().p_value >= without.independence().p_value
+    assert listed.margins[0] == pytest.approx(4 / 3 * without.margins[0])  # type: ignore[attr-defined]
+
+
+def _one_way(group: Group) -> Group:
+    """A group that keeps nothing, so that margins have bounds, too."""
+    return Group(**{**vars(group), "invariance": "none"})

@@ -1,6 +1,7 @@
 """What users of R and Stata get: matrices in plain decimals, and lines that give the numbers of the command."""
 
 import csv
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -11,6 +12,7 @@ import pytest
 from tests.support.quiet import refused
 from tests.support.releases import COLUMNS, ROWS, UNIFORM, Written, roof, sex, stage_within, written
 
+import maskwell as mw
 from maskwell import Categories
 from maskwell.designs import Uniform
 from maskwell.errors import PublishError
@@ -135,3 +137,75 @@ def test_missing_values_and_households_are_counted_by_other_programs_too() -> No
         assert made["R"][2].startswith(f"    f <- {factor}  #")
         assert f"({factor} - 1)" in made["Stata"][-1]
         assert ("with sex" in made["R"][-1]) == beside
+
+
+# ---- the page for users of a released file
+
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "released-files.md"
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> mw.Survey:
+    """The release of the page, written beside for the other programs."""
+    random = np.random.default_rng(1)
+    sex = random.choice(["f", "m"], 3000)
+    job = np.where(random.random(3000) < np.where(sex == "m", 0.6, 0.35), "yes", "no")
+    plan = mw.ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.02"}], demonstration=True)
+    public = mw.release({"sex": sex.tolist(), "job": job.tolist()}, plan, random=mw.SeededRandom(1))
+    with (tmp_path / "data.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("sex", "job"), *zip(public.data["sex"], public.data["job"], strict=True)])
+    return mw.Survey.from_release(public.data, public.receipt())
+
+
+def lines_for(program: str) -> str:
+    """The lines of the page under a heading."""
+    found = re.search(rf"## In {program}\n.*?```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def printed_by(command: list[str], folder: Path) -> list[float]:
+    """All numbers that a program prints."""
+    answer = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return [float(word) for word in re.findall(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", answer.stdout)]
+
+
+def figures_of(survey: mw.Survey) -> list[float]:
+    """What the page promises in other programs: the p-value, and the slope with its error and interval."""
+    fit = survey.regress("job ~ sex")
+    low, high = fit.confidence_interval()[1]
+    return [survey.table("sex", "job").independence().p_value, fit.standard_error[1], (high - low) / 2]
+
+
+def shown(number: float, printed: list[float], digits: float) -> bool:
+    return any(abs(one - number) <= digits * max(abs(number), 1e-300) for one in printed)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_lines_of_the_page_in_r(survey: mw.Survey, tmp_path: Path) -> None:
+    printed = printed_by(["Rscript", "-e", "options(digits = 10)\n" + lines_for("R")], tmp_path)
+    p_value, error, _ = figures_of(survey)
+    fit = survey.regress("job ~ sex")
+    wanted = [p_value, error, *fit.estimates, *fit.confidence_interval().ravel()]
+    wanted += list(survey.shares("sex", "job").pi_hat)
+    low, high = survey.table("sex", "job").odds_ratio().confidence_interval()
+    wanted += [-np.log(low), -np.log(high)]
+    assert [number for number in wanted if not shown(number, printed, 1e-6)] == []
+    assert not shown(1.01 * error, printed, 1e-6)
+
+
+@pytest.mark.skipif(shutil.which("pspp") is None, reason="PSPP is not installed")
+def test_the_lines_of_the_page_in_spss(survey: mw.Survey, tmp_path: Path) -> None:
+    (tmp_path / "lines.sps").write_text(lines_for("SPSS"), encoding="utf-8")
+    printed = printed_by(["pspp", "lines.sps"], tmp_path)
+    shares = survey.shares("sex", "job").pi_hat
+    assert [number for number in (*figures_of(survey), *shares) if not shown(number, printed, 1e-4)] == []
+
+
+def test_the_figures_of_the_page_are_those_of_the_receipt(survey: mw.Survey) -> None:
+    """The lines of all three programs hold the bounds of the table."""
+    assert survey.receipt is not None
+    errors = survey.receipt.tables[frozenset({"sex", "job"}), "counts"]
+    for program, sign in (("R", "<-"), ("Stata", "="), ("SPSS", "=")):
+        for name, value in (("b", errors.bias), ("e", errors.error)):
+            assert re.search(rf"\b{name} {sign} {value:g}\b", lines_for(program)), (program, name)

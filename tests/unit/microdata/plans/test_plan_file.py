@@ -27,6 +27,7 @@ weights = "sampling_weight"
 id = "pid"
 dataset = "2025"
 order = "kept"
+accept = ["record-order"]
 drop = ["name"]
 missing = "category"
 match = 0.5

@@ -54,7 +54,8 @@ def test_what_is_seen_of_unchanged_columns_counts_in_the_headline() -> None:
     assert hidden.after.max_risk_any_release < 0.4
     rows = rows_of({("f", "low"): 2, ("m", "low"): 2, ("f", "high"): 3, ("m", "high"): 2})
     both = [{"variables": [a], "within": [b], "method": "sequential"} for a, b in (COLUMNS, COLUMNS[::-1])]
-    stages = assessed(rows, COLUMNS, ReleasePlan.of(both, keys=["sex"], order="kept", demonstration=True)).stages
+    kept = {"order": "kept", "accept": ["record-order"]}
+    stages = assessed(rows, COLUMNS, ReleasePlan.of(both, keys=["sex"], demonstration=True, **kept)).stages
     assert unchanged_columns(stages, ["sex"]) == () and unchanged_columns(stages[:1], ["sex"]) == ("income",)
     assert unchanged_columns(stages[:1], COLUMNS) == ()
     rows = rows_of(FOLLOWS)
