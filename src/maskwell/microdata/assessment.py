@@ -30,6 +30,7 @@ from maskwell.microdata.risk.unit_table import SeenUnits, shown_unit
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
+from maskwell.microdata.table_keeping import keep_tables
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
 from maskwell.microdata.utility.propensity import propensity_score, widest_table
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
@@ -54,6 +55,7 @@ def assess(
     origin: Origin = PRIVATE,
 ) -> Assessment:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
+    plan, kept = keep_tables(records, plan, earlier)
     stored = [*dict.fromkeys(name for table in true_file.tables_of(plan) for name in table)]
     id_ = plan.id if origin.keyed is not None else None
     with kept_rows(records, stored, partial(true_file.looked_at_again, plan, id_)) as rows:
@@ -65,6 +67,10 @@ def assess(
         if id_ is not None:
             check_ids(rows, id_)
         assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
+    if assessed.tighter is not None and assessed.tighter < 1:
+        counted = [*file.tables.values(), *file.described.values()]
+        kept = tuple(one.again(assessed.stages, counted) for one in kept)
+    assessed = replace(assessed, kept=kept)
     recoding = recoding_of(records)
     if recoding is not None and (plan.recodes or plan.rules):
         check_labels_met(plan, recoding)

@@ -69,6 +69,7 @@ def _required(plan: ReleasePlan) -> list[Columns]:
         within, variables = plan.columns_of(protection)
         tables.append((*within, *variables))
         tables += [(*variables, name) for name in protection.linked]
+        tables += [(*within, *variables, *one.outcome(protection)) for one in protection.keep]
         if (protection.bounds.asked() or protection.caps) and moved & {*within}:  # to know which records it meets
             met.append(closure(plan, (*within, *variables)))
         moved |= {*protection.moved}
@@ -117,7 +118,8 @@ def smaller_tables(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
 def described_tables(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
     """Tables whose errors users are told: pairs with a randomized column, with all other published ones.
 
-    With weights, these columns alone as well; and the columns of a formula of the plan, where it has three.
+    With weights, these columns alone as well; larger tables of ``keep``; and the columns of a formula of the plan, where
+    it has three.
     """
     moved = [*dict.fromkeys(plan.randomized)]
     alone = [(name,) for name in moved] if plan.weights is not None else []
@@ -127,7 +129,8 @@ def described_tables(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
     formulas = (read_formula(text) for text in plan.formulas)
     named = (tuple(dict.fromkeys((one.outcome, *one.columns))) for one in formulas)
     triples = (one for one in named if len(one) == 3 and {*one} <= published and {*one} & {*moved})
-    return [*islice(dict.fromkeys([*alone, *triples, *pairs]), MOST_DESCRIBED)]
+    asked = (one.columns for one in plan.keep if len(one.columns) > 2 and {*one.columns} & {*moved})
+    return [*islice(dict.fromkeys([*alone, *asked, *triples, *pairs]), MOST_DESCRIBED)]
 
 
 def _described(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
