@@ -8,13 +8,12 @@ table exactly (docs/adr/0063-tables-that-are-kept.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from maskwell.core.cells import CellTable
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import shorten
+from maskwell.core.phrases import listed, shorten
 from maskwell.core.verdicts import at_most, below
 from maskwell.engines.cell_counts import part_of
 from maskwell.engines.rows import Rows
@@ -26,7 +25,7 @@ from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.side_channels import dependence_counter
 from maskwell.microdata.stages.stage import Stage, acting
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
-from maskwell.microdata.true_file import Tables, closure, column_fits, count_external, count_records
+from maskwell.microdata.true_file import Tables, closure, column_fits, count_external, count_records, required_of
 from maskwell.microdata.utility.table_errors import TableErrors, stepped_up
 
 AS_IT_IS, LIKE_RECORDS, UNCHANGED, WITHIN = "as it is", "like records", "unchanged", "within"
@@ -63,7 +62,8 @@ def keep_tables(
     records: Rows, plan: ReleasePlan, earlier: Sequence[Stage] | None = None
 ) -> tuple[ReleasePlan, tuple[TableKept, ...]]:
     """The plan with protections that keep its tables, and what each costs; with ``earlier`` stages in their form."""
-    asked = [(one, number) for one in plan.keep if (number := mover_of(plan, one)) is not None]
+    largest_first = sorted(plan.keep, key=lambda one: (-len(one.columns), one.within))  # a table keeps its parts
+    asked = [(one, number) for one in largest_first if (number := mover_of(plan, one)) is not None]
     if not asked:
         return plan, ()
     if earlier is not None:
@@ -72,19 +72,26 @@ def keep_tables(
             for i, (one, stage) in enumerate(zip(plan.protections, earlier, strict=True))
         ]
         return replace(plan, protections=tuple(protections), as_typed=plan.as_typed or plan), ()
-    wide = [closure(plan, (*plan.protections[n].columns, *plan.protections[n].linked, *one.columns)) for one, n in asked]
-    whole = {number: [*dict.fromkeys(name for t, (_, n) in zip(wide, asked, strict=True) if n == number for name in t)]
-             for _, number in asked}
-    counted = [*count_records(records, plan, [(*columns,) for columns in whole.values()]).values()]
+    whole: dict[int, list[str]] = {}
+    for one, number in asked:
+        mover = plan.protections[number]
+        whole.setdefault(number, []).extend(closure(plan, (*mover.columns, *mover.linked, *one.columns)))
+    wide = [tuple(dict.fromkeys(columns)) for columns in whole.values()]
     unchanged = dependence_counter(plan, records.schema.names).columns
-    trial = _Trial(plan, counted, lambda tried, tables: column_fits(records, tried, tables, unchanged))
-    settled, known = plan, list[TableKept]()
+    trial = _Trial(
+        [*count_records(records, plan, wide).values()],
+        lambda tried, tables: column_fits(records, tried, tables, unchanged),
+    )
+    settled, forms = plan, list[_Form]()
     for table, number in asked:
-        form, with_it = trial.best(settled, table, number)
-        without = trial.of(plan, table, number, plan.protections[number])
-        assert without is not None
-        settled = _with(settled, number, form.protection)
-        figures = (without.bias, without.changed, with_it.bias or 0.0, with_it.changed)
+        forms.append(trial.best(settled, table, number))
+        settled = _with(settled, number, forms[-1].protection)
+    known = []
+    for (table, number), form in zip(asked, forms, strict=True):
+        before, after = (trial.of(one, table, number, one.protections[number]) for one in (plan, settled))
+        if not after.keeps(table):  # by what a later table needs
+            raise _not_kept(table, [after.bias])
+        figures = (before.bias, before.changed, after.bias or 0.0, after.changed)
         known.append(TableKept(table.columns, number + 1, float(table.within), form.way, form.by, *figures))
     return replace(settled, as_typed=plan.as_typed or plan), tuple(known)
 
@@ -111,15 +118,16 @@ class _Reached:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    plan: ReleasePlan
+    """What protections in several forms reach, by counts over all columns that matter; each is built once."""
+
     counted: Sequence[CellTable]
     fits: Fits
+    built: list[tuple[Sequence[Protection], Sequence[Stage]]] = field(default_factory=list)
 
-    def best(self, plan: ReleasePlan, table: KeptTable, number: int) -> tuple[_Form, _Reached]:
+    def best(self, plan: ReleasePlan, table: KeptTable, number: int) -> _Form:
         """The form that keeps the table with the fewest changes: as it is, where that will do."""
-        protection = plan.protections[number]
         tried: list[tuple[_Form, _Reached]] = []
-        for form in _forms(plan, table, protection):
+        for form in _forms(plan, table, plan.protections[number]):
             try:
                 reached = self.of(plan, table, number, form.protection)
             except (InfeasibleError, PlanError):
@@ -128,30 +136,37 @@ class _Trial:
                 continue
             tried.append((form, reached))
             if form.way == AS_IT_IS and reached.keeps(table):
-                return form, reached
-        best: tuple[_Form, _Reached] | None = None
-        for form, reached in tried:
-            if reached.keeps(table) and (best is None or below(reached.changed, best[1].changed)):
-                best = form, reached
-        if best is None:
+                return form
+        kept = [one for one in tried if one[1].keeps(table)]
+        if not kept:
             raise _not_kept(table, [reached.bias for _, reached in tried])
-        return best
+        best = kept[0]
+        for one in kept[1:]:
+            best = one if below(one[1].changed, best[1].changed) else best
+        return best[0]
 
     def of(self, plan: ReleasePlan, table: KeptTable, number: int, protection: Protection) -> _Reached:
         """What a protection reaches: the largest bias of a share, and the records that it changes."""
         whole = _with(plan, number, protection)
         steps = acting(whole.protections, (*table.columns, *protection.variables))
-        moved = {name for one in steps for name in one.moved}
-        rules = [one for one in whole.rules if moved & {*(one.columns if isinstance(one, Rule) else [one.variable])}]
-        part = replace(whole, protections=steps, rules=tuple(rules), keep=())
-        needed = [columns for one in steps for columns in _tables_of(part, one)]
-        needed += [rule.columns for rule in rules if isinstance(rule, Rule)]
-        tables = {columns: part_of(columns, self.counted) for columns in needed}
         if any(one.each == UNIT for one in steps):
             return _Reached(None, 0.0)
-        stages = build_stages(part, tables, count_external(part), fits=self.fits(part, tables))
+        stages = next((stages for known, stages in self.built if known == steps), None)
+        if stages is None:
+            stages = self._stages(whole, steps)
+            self.built.append((steps, stages))
         changed = next(stage for stage in stages if stage.variables == protection.variables).expected_changed()
         return _Reached(_bias(stages, table.columns, self.counted), changed)
+
+    def _stages(self, plan: ReleasePlan, steps: Sequence[Protection]) -> Sequence[Stage]:
+        """The stages of some protections, with the rules about them."""
+        moved = {name for one in steps for name in one.moved}
+        rules = [one for one in plan.rules if moved & {*(one.columns if isinstance(one, Rule) else [one.variable])}]
+        part = replace(plan, protections=tuple(steps), rules=tuple(rules), keep=())
+        needed = [columns for one in steps for columns in required_of(part, one)]
+        needed += [rule.columns for rule in rules if isinstance(rule, Rule)]
+        tables = {columns: part_of(columns, self.counted) for columns in needed}
+        return build_stages(part, tables, count_external(part), fits=self.fits(part, tables))
 
 
 def _forms(plan: ReleasePlan, table: KeptTable, protection: Protection) -> Iterator[_Form]:
@@ -173,12 +188,6 @@ def _is_for_a_match(plan: ReleasePlan, protection: Protection) -> bool:
     return plain and asked <= {"match", "xi", "block_size", "base"} and plan.match_of(protection) is not None
 
 
-def _tables_of(plan: ReleasePlan, protection: Protection) -> list[tuple[str, ...]]:
-    within, variables = plan.columns_of(protection)
-    own = [(*within, *variables), *((*variables, name) for name in protection.linked)]
-    return [*own, *((*within, *variables, *one.outcome(protection)) for one in protection.keep)]
-
-
 def _with(plan: ReleasePlan, number: int, protection: Protection) -> ReleasePlan:
     protections = [protection if i == number else one for i, one in enumerate(plan.protections)]
     return replace(plan, protections=tuple(protections))
@@ -197,14 +206,9 @@ def _bias(stages: Sequence[Stage], columns: Sequence[str], counted: Sequence[Cel
 def _not_kept(table: KeptTable, biases: Sequence[float | None]) -> InfeasibleError:
     """The error for a table that no form keeps, with the nearest tolerance that one does."""
     known = [bias for bias in biases if bias is not None]
-    columns = ", ".join(f'"{name}"' for name in table.columns)
+    name = listed(table.columns, len(table.columns), 30)
     if not known:
-        return InfeasibleError("table-cannot-be-kept-or-measured", table=shorten(table.title, 40))
+        return InfeasibleError("table-cannot-be-kept-or-measured", table=name)
     nearest = stepped_up(min(known))
-    return InfeasibleError(
-        "table-cannot-be-kept",
-        table=shorten(table.title, 40),
-        asked="exactly" if not table.within else f"within {to_decimal(table.within)}",
-        entry=f"{{ table = [{columns}], within = {nearest:g} }}",
-        nearest=nearest,
-    )
+    asked = "exactly" if not table.within else f"within {to_decimal(table.within)}"
+    return InfeasibleError("table-cannot-be-kept", table=name, asked=asked, nearest=nearest, columns=table.columns)

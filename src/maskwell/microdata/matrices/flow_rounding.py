@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -214,7 +215,14 @@ def corner(program: Program, flows: Real) -> tuple[Program, Array] | None:
     guess = None if program.guess is None else program.guess * finer
     scale, lowest, highest = program.scale * finer, program.least * finer, program.most * finer
     ties = [(row, limit * finer) for row, limit in program.ties]
-    changes = {"scale": scale, "least": lowest, "most": highest, "guess": guess, "kept": (least, most), "ties": ties}
+    changes: dict[str, Any] = {
+        "scale": scale,
+        "least": lowest,
+        "most": highest,
+        "guess": guess,
+        "kept": (least, most),
+        "ties": ties,
+    }
     return replace(program, **changes), units
 
 

@@ -74,7 +74,9 @@ def _kept_table(value: Any, name: str) -> KeptTable:
 def mover_of(plan: ReleasePlan, table: KeptTable) -> int | None:
     """Which protection must keep a table of columns that it moves and others; None where the table stays anyway."""
     moving = [i for i, one in enumerate(plan.protections) if {*one.moved} & {*table.columns}]
-    if not moving or {*table.outcome(plan.protections[moving[0]])} <= {*plan.columns_of(plan.protections[moving[0]])[0]}:
+    if not moving or {*table.outcome(plan.protections[moving[0]])} <= {
+        *plan.columns_of(plan.protections[moving[0]])[0]
+    }:
         return None
     return moving[0]
 

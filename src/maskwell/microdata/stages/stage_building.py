@@ -333,12 +333,15 @@ class _Counted:
         linked = {*self.protection.linked} & {*asked.columns}  # they follow from all variables together
         names = self.protection.variables if linked else asked.columns
         named = [table.codes[:, i] for i, name in enumerate(table.columns) if name in names]
-        parts, outcomes = distinct_rows(named, len(table))[1], distinct_rows([*counted.codes[:, width:].T], len(counted))
+        parts, outcomes = (
+            distinct_rows(named, len(table))[1],
+            distinct_rows([*counted.codes[:, width:].T], len(counted)),
+        )
         places = {label: i for i, label in enumerate(table.labels())}
         cells = np.array([places[label[:width]] for label in counted.labels()], dtype=np.int64)
         mass = counted.weights if self.invariance == "weights" else counted.counts
         beside = np.zeros((len(table), len(outcomes[0])))
-        np.add.at(beside, (cells, outcomes[1]), mass)
+        np.add.at(beside, (cells, outcomes[1]), np.asarray(mass))
         return KeptCells(parts, beside, asked.within)
 
     def _bounds(self, labels: Sequence[Labels]) -> Bounds:
