@@ -82,17 +82,16 @@ def keep_tables(
         [*count_records(records, plan, wide).values()],
         lambda tried, tables: column_fits(records, tried, tables, unchanged),
     )
-    settled, forms = plan, list[_Form]()
-    for table, number in asked:
-        forms.append(trial.best(settled, table, number))
+    settled, known = plan, list[TableKept]()
+    for number in whole:
+        tables = [table for table, one in asked if one == number]
+        before = [trial.of(plan, table, number, plan.protections[number]) for table in tables]
+        forms = trial.together(plan, tables, number)
         settled = _with(settled, number, forms[-1].protection)
-    known = []
-    for (table, number), form in zip(asked, forms, strict=True):
-        before, after = (trial.of(one, table, number, one.protections[number]) for one in (plan, settled))
-        if not after.keeps(table):  # by what a later table needs
-            raise _not_kept(table, [after.bias])
-        figures = (before.bias, before.changed, after.bias or 0.0, after.changed)
-        known.append(TableKept(table.columns, number + 1, float(table.within), form.way, form.by, *figures))
+        for table, form, without in zip(tables, forms, before, strict=True):
+            reached = trial.of(settled, table, number, forms[-1].protection)
+            figures = (without.bias, without.changed, reached.bias or 0.0, reached.changed)
+            known.append(TableKept(table.columns, number + 1, float(table.within), form.way, form.by, *figures))
     return replace(settled, as_typed=plan.as_typed or plan), tuple(known)
 
 
@@ -123,6 +122,35 @@ class _Trial:
     counted: Sequence[CellTable]
     fits: Fits
     built: list[tuple[Sequence[Protection], Sequence[Stage]]] = field(default_factory=list)
+
+    def together(self, plan: ReleasePlan, tables: Sequence[KeptTable], number: int) -> list[_Form]:
+        """Forms of one protection, the last of which keeps all tables: one table after the other, or all within."""
+        options, failed = list[list[_Form]](), None
+        try:
+            forms, settled = list[_Form](), plan
+            for table in tables:
+                forms.append(self.best(settled, table, number))
+                settled = _with(plan, number, forms[-1].protection)
+            options.append(forms)
+        except InfeasibleError as error:
+            failed = error
+        if len(tables) > 1:
+            options.append([_within(plan.protections[number], tables)] * len(tables))
+        best: tuple[float, list[_Form]] | None = None
+        for forms in options:
+            try:
+                reached = [self.of(plan, table, number, forms[-1].protection) for table in tables]
+            except (InfeasibleError, PlanError):
+                continue
+            wrong = [one for one in zip(tables, reached, strict=True) if not one[1].keeps(one[0])]
+            if wrong:  # by what a later table needs
+                failed = failed or _not_kept(wrong[0][0], [wrong[0][1].bias])
+            elif best is None or below(reached[0].changed, best[0]):
+                best = reached[0].changed, forms
+        if best is None:
+            assert failed is not None
+            raise failed
+        return best[1]
 
     def best(self, plan: ReleasePlan, table: KeptTable, number: int) -> _Form:
         """The form that keeps the table with the fewest changes: as it is, where that will do."""
@@ -178,7 +206,14 @@ def _forms(plan: ReleasePlan, table: KeptTable, protection: Protection) -> Itera
     rest = tuple(name for name in protection.variables if name not in named)
     if rest and _is_for_a_match(plan, protection) and {*named} <= {*plan.keys} - {*plan.sensitive}:
         yield _Form(replace(protection, variables=rest, within=(*protection.within, *named)), UNCHANGED, named)
-    yield _Form(replace(protection, within=(*protection.within, *outcome)), WITHIN, outcome)
+    yield _within(protection, [table])
+
+
+def _within(protection: Protection, tables: Sequence[KeptTable]) -> _Form:
+    """The protection within the outcomes of tables."""
+    names = dict.fromkeys(name for table in tables for name in table.outcome(protection))
+    outcome = tuple(name for name in names if name not in protection.within)
+    return _Form(replace(protection, within=(*protection.within, *outcome)), WITHIN, outcome)
 
 
 def _is_for_a_match(plan: ReleasePlan, protection: Protection) -> bool:
