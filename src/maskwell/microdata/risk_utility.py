@@ -209,7 +209,10 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ReleasePlan]]:
                     changed.append(replace(one, how=one.how.with_own_match(bound)))
                 else:
                     changed.append(replace(one, bounds=replace(one.bounds, match=bound)))
-            yield f"match {to_decimal(bound)}", replace(plan, protections=tuple(changed), match=bound)
+            yield (
+                f"match {to_decimal(bound)}",
+                replace(plan, protections=tuple(changed), match=bound if plan.keys else None),
+            )
         return
     if label_of(plan) == "the plan":
         return
