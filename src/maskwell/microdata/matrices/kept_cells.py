@@ -5,7 +5,7 @@ i that the table names, the expected count of a cell changes by
 
     sum_ij ([c(i) = c] - [c(j) = c]) s_jy F_ij
 
-which is linear in F. Derived; docs/theory/post-randomization.md.
+which is linear in F. Derived; docs/theory/after-release.md.
 """
 
 from __future__ import annotations
