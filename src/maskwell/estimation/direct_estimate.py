@@ -120,13 +120,13 @@ def estimate_unknown(
 def estimate_changed(
     data: Released,
     *,
-    changed: Any,
+    changed: float,
     bias: Any,
     squares: float | None = None,
     categories: Sequence[Hashable] | None = None,
     target: str = "population",
 ) -> DirectEstimate:
-    """Shares of a file that kept no counts: ``abs(E p_c - N_c / n) <= bias_c``, a share ``changed_c`` of it moved.
+    """Shares of a file that kept no counts: ``abs(E p_c - N_c / n) <= bias_c``, a share ``changed`` of it moved.
 
     With weights, shares of ``squares`` of the weights are off by at most so much on average; by ``changed`` if None.
     """
@@ -144,7 +144,7 @@ def estimate_changed(
     return replace(estimate, flags=flags, effective=sizes, bias=np.minimum(bounds, 1))
 
 
-def _least_effective(data: Released, changed: Any, squares: Any, bias: Real, target: str) -> Real:
+def _least_effective(data: Released, changed: float, squares: float, bias: Real, target: str) -> Real:
     """``n / f``, where f is 1, for sampling, and ``min(1, d / (s (1 - s)))`` at the worst share s that may be true."""
     ends = np.stack([np.clip(data.p + side * bias, 0, 1) for side in (-1, 1)])
     spread = (ends * (1 - ends)).min(axis=0)

@@ -18,7 +18,6 @@ from maskwell.core.cells import CellTable
 from maskwell.core.verdicts import at_most
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.microdata.stages.stage import acting, is_kept
-from maskwell.microdata.utility.table_errors import root_floor
 from maskwell.notes import Note
 
 if TYPE_CHECKING:
@@ -119,10 +118,6 @@ class Distortion:
     weight: float  # The same of the weights; equal to changed without weights
     bias: float  # At most how far the share of any cell lies from the true one on average
     squares: float = 1.0  # The same of shares of squared weights
-    # At most the bias, and the changed share, over the root of a true share and over the share, of ``floor`` at least
-    bias_by_root: float = math.inf
-    changed_by_share: float = math.inf
-    floor: float = 0.0
 
     @classmethod
     def of(cls, moves: Sequence[Move], weights: Weights, part: float = 1.0) -> Distortion:
@@ -138,35 +133,19 @@ class Distortion:
             squares=min(1.0, twice * weights.heaviest_squares(changed)),
         )
 
-    def told(self, errors: ShareErrors | None, size: float, rows: float = 0.0) -> Distortion:
-        """With what a receipt tells of this table, of a file of so many records, or of as many with equal weights.
-
-        Of a whole file with so many ``rows`` also by the root of a share.
-        """
+    def told(self, errors: ShareErrors | None, size: float) -> Distortion:
+        """With what a receipt tells of this table, of a file of so many records, or of as many with equal weights."""
         if errors is None:
             return self
         changed, bias = min(self.changed, size * errors.error**2), min(self.bias, errors.bias)
-        told = replace(self, changed=changed, bias=bias, squares=min(self.squares, errors.bias))
-        if not rows:
-            return told
-        by_share = size * errors.error_by_root**2
-        return replace(told, bias_by_root=errors.bias_by_root, changed_by_share=by_share, floor=root_floor(rows))
-
-    def of_shares(self, most: Real) -> tuple[Real, Real]:
-        """At most the changed share and the bias of cells whose true shares are at most these."""
-        shares = np.maximum(most, self.floor)
-        changed = np.minimum(self.changed, self.changed_by_share * shares)
-        return changed, np.minimum(self.bias, self.bias_by_root * np.sqrt(shares))
+        return replace(self, changed=changed, bias=bias, squares=min(self.squares, errors.bias))
 
     def within(self, share: float, squares: float | None = None) -> Distortion:
         """Of a part of the file that has this share of its weight, and of its squared weights."""
-        if share == 1.0:
-            return self
         squares = share if squares is None else squares
         changed, moved = (min(1.0, one / squares) for one in (self.changed, self.squares))
         weight, bias = (min(1.0, one / share) for one in (self.weight, self.bias))
-        # what is known by the root of a share is of the whole file
-        return Distortion(changed=changed, weight=weight, bias=bias, squares=moved)
+        return replace(self, changed=changed, weight=weight, bias=bias, squares=moved)
 
 
 def reach_of(clusters: CellTable, *, strata: bool) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
@@ -212,7 +211,7 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
     if complete and route.to_solve is None:
         size = Released.of(tables[0].counts, tables[0].weights, tables[0].squares).size
         measure = COUNTS if used is None else routes.measure_of(receipt, used)
-        told = most.told(receipt.tables.get((frozenset(columns), measure)), size, receipt.rows)
+        told = most.told(receipt.tables.get((frozenset(columns), measure)), size)
         inner = told if not route.moved & {*columns[:by]} else most
         return _Counted(route, name, used, tables, told, inner, complete, most)
     return _Counted(route, name, used, tables, most, inner, complete, most)
@@ -284,22 +283,14 @@ def _counted(route: Route, table: CellTable, cells: CellTable | None, target: st
     return replace(shares, flags=(*shares.flags, Note("records-of-a-unit-moved-together"))) if route.by_unit else shares
 
 
-SURELY = 1 - 1e-9  # The level of the interval that true shares are taken to be in, where errors depend on them
-
-
 def _bounded(route: Route, table: CellTable, most: Distortion, target: str, *, still: bool) -> Estimate:
     """Shares as they stand with a bound of their bias; where records are ``still`` the same, within their blocks."""
     blocks, mass = _blocks(route, table), np.asarray(table.mass, dtype=np.float64)
     in_block = np.bincount(blocks, mass)[blocks] / mass.sum()
     data = Released.of(table.counts, table.weights, table.squares)
-    allowed = in_block if still else np.ones(len(table))
-    how: dict[str, Any] = {"squares": most.squares, "target": target, "categories": table.labels()}
-    estimate = estimate_changed(data, changed=most.changed, bias=np.minimum(most.bias, allowed), **how)
-    if math.isinf(most.bias_by_root):
-        return estimate
-    # whatever the true share is, it is below this with a probability that no interval asks for
-    changed, bias = most.of_shares(estimate.confidence_interval(SURELY)[:, 1])
-    return estimate_changed(data, changed=changed, bias=np.minimum(bias, allowed), **how)
+    bias = np.minimum(most.bias, in_block if still else 1.0)
+    how: dict[str, Any] = {"changed": most.changed, "squares": most.squares, "target": target}
+    return estimate_changed(data, bias=bias, categories=table.labels(), **how)
 
 
 def _of_all(counted: _Counted, table: CellTable, stated: Distortion) -> Distortion:

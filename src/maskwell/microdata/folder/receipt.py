@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -54,9 +53,6 @@ class ShareErrors:
 
     bias: float  # At most how far it is off on average
     error: float  # At most the standard error that randomization adds
-    # Both over the root of the true share, of 5/n at least
-    bias_by_root: float = math.inf
-    error_by_root: float = math.inf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -186,11 +182,7 @@ def _tables(content: Mapping[str, Any]) -> Iterator[tuple[tuple[frozenset[str], 
                 told = [table_of(one, kind)[name] for name in ("bias", "error")]
                 if not all(isinstance(x, int | float) and not isinstance(x, bool) and 0 < x <= 1 for x in told):
                     raise TypeError("the errors of a table are no shares")
-                by_root = table_of(one, kind).get("by_root", {"bias": math.inf, "error": math.inf})
-                more = [by_root[name] for name in ("bias", "error")]
-                if not all(isinstance(x, int | float) and not isinstance(x, bool) and x > 0 for x in more):
-                    raise TypeError("the errors of a table by the root of a share are not positive")
-                yield (columns, kind), ShareErrors(*told, *more)
+                yield (columns, kind), ShareErrors(*told)
 
 
 def stages_of(receipt: Receipt) -> list[Stage]:

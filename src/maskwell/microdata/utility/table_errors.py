@@ -5,8 +5,7 @@ columns that stay as they are. With N_rb its true counts beside a value b of the
 
     bias_ab = (sum_r t_ra N_rb - N_ab) / n,     variance_ab = sum_r t_ra (1 - t_ra) N_rb / n^2
 
-with weights in place of counts, and their squares in the variance. Both are also given over the root of the true share,
-which small cells have less of. Derived; docs/theory/after-release.md.
+with weights in place of counts, and their squares in the variance. Derived; docs/theory/after-release.md.
 """
 
 from __future__ import annotations
@@ -29,12 +28,6 @@ from maskwell.microdata.stages.stage import RandomizedColumns, Stage, TableFlow,
 MOST_TRANSITIONS = 2 * 10**7
 LADDER = (1, 2, 5)
 LEAST_RECORDS = 2  # no step is smaller than what so many records contribute to a share
-ROOT_RECORDS = 5  # roots are taken of shares of so many records at least
-
-
-def root_floor(rows: float) -> float:
-    """The least share whose root is taken, in a file of so many records."""
-    return ROOT_RECORDS / rows
 
 
 @dataclass(frozen=True)
@@ -44,30 +37,22 @@ class TableError:
     bias: float
     error: float  # the standard error that it adds, at most
     least: float  # what a record contributes to a share
-    bias_by_root: float  # the same over the root of the true share, or of that of a few records
-    error_by_root: float
-    floor: float  # the share of these records
 
-    def stated(self) -> dict[str, Any]:
-        """All rounded up to 1, 2 or 5 times a power of ten, never below what two records contribute."""
+    def stated(self) -> dict[str, float]:
+        """Both rounded up to 1, 2 or 5 times a power of ten, never below what two records contribute."""
         least = LEAST_RECORDS * self.least
-        by_root = (max(one, least / math.sqrt(self.floor)) for one in (self.bias_by_root, self.error_by_root))
-        return {
-            "bias": stepped_up(max(self.bias, least)),
-            "error": stepped_up(max(self.error, least)),
-            "by_root": dict(zip(("bias", "error"), (stepped_up(one, math.inf) for one in by_root), strict=True)),
-        }
+        return {"bias": stepped_up(max(self.bias, least)), "error": stepped_up(max(self.error, least))}
 
 
-def stepped_up(value: float, most: float = 1.0) -> float:
-    """The smallest of 0.001, 0.002, 0.005, 0.01 and so on that is not below a positive value; 1 at most for shares.
+def stepped_up(value: float) -> float:
+    """The smallest of 0.001, 0.002, 0.005, 0.01 and so on that is not below a positive value; 1 at most.
 
     >>> [stepped_up(x) for x in (0.0007, 0.001, 0.0011, 0.03, 0.6)]
     [0.001, 0.001, 0.002, 0.05, 1.0]
     """
     power = math.floor(math.log10(value))
     steps = (float(f"{first}e{exponent}") for exponent in (power, power + 1) for first in LADDER)
-    return min(most, next(step for step in steps if at_least(step, value)))
+    return min(1.0, next(step for step in steps if at_least(step, value)))
 
 
 @dataclass
@@ -117,12 +102,8 @@ class TableErrors:
             total = float(mass.sum())
             bias = max(_largest((T - X).T @ beside_of(one)) / float(one.sum()) for one in (mass, squares))
             changes = 2 * abs(T - X) if swapped else T - T.multiply(T)  # two records change at once
-            variances = csr_array(changes).T @ beside_of(squares) / total**2
-            shares, floor = csr_array(X.T @ beside_of(mass)) / total, root_floor(float(table.counts.sum()))
-            by_root = _largest(_divided((T - X).T @ beside_of(mass) / total, shares, floor, 0.5))
-            errors = [math.sqrt(_largest(one)) for one in (variances, _divided(variances, shares, floor, 1.0))]
-            least = float((squares[mass > 0] / mass[mass > 0]).max()) / total
-            yield kind, TableError(bias, errors[0], least, by_root, errors[1], floor)
+            error = math.sqrt(_largest(csr_array(changes).T @ beside_of(squares))) / total
+            yield kind, TableError(bias, error, float((squares[mass > 0] / mass[mass > 0]).max()) / total)
 
     def _path(self, table: CellTable, closure: tuple[str, ...], randomized: tuple[str, ...], base: Array) -> Any:
         """The probability of each released value for each true cell, and the true values, as sparse matrices."""
@@ -149,13 +130,6 @@ class TableErrors:
 def _check(stage: RandomizedColumns, state: Array) -> None:
     if stage.transition_count(state) > MOST_TRANSITIONS:
         raise TooLargeError("the-matrices-of-these-columns", most_transitions=MOST_TRANSITIONS)
-
-
-def _divided(values: Any, shares: Any, floor: float, power: float) -> Any:
-    """Sparse values over a power of their shares, which are at least ``floor``."""
-    more = shares.copy()
-    more.data = np.maximum(more.data, floor) ** -power - floor**-power
-    return values * floor**-power + values.multiply(more)
 
 
 def _largest(values: Any) -> float:

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -95,10 +94,6 @@ def test_dense_matrices_give_the_same(steps: list[tuple[str, str]]) -> None:
             biases = [np.abs((Q - X) @ values).max() / values.sum() for values in (mass, squares)]
             error = ((Q * (1 - Q)) @ squares).max() ** 0.5 / mass.sum()
             assert (one.bias, one.error) == (pytest.approx(max(biases), abs=1e-12), pytest.approx(error))
-            true = np.maximum(X @ mass / mass.sum(), 5 / counts.sum())
-            bias = (np.abs((Q - X) @ mass) / mass.sum() / np.sqrt(true)).max()
-            error = ((Q * (1 - Q)) @ squares / mass.sum() ** 2 / true).max() ** 0.5
-            assert (one.bias_by_root, one.error_by_root) == (pytest.approx(bias, abs=1e-12), pytest.approx(error))
             tried += 1
         if "counts" not in measured:
             assert np.abs((Q - X) @ counts).max() < 1e-9  # left out because it is kept
@@ -110,10 +105,8 @@ def test_steps_are_coarse_and_never_below_what_two_records_contribute() -> None:
         1e-4, 1e-4, 2e-4, 0.005, 0.1, 1, 1,
     ]  # fmt: skip
     for n in (75, 1000, 12345):
-        stated = TableError(1e-9, 0.0, 1 / n, 1e-9, 0.0, 5 / n).stated()
+        stated = TableError(1e-9, 0.0, 1 / n).stated()
         assert 2 / n <= stated["bias"] == stated["error"] <= 5 / n
-        by_root = stated["by_root"]  # two records of five
-        assert 2 / (5 * n) ** 0.5 <= by_root["bias"] == by_root["error"] <= 5 / (5 * n) ** 0.5
     values = np.exp(np.random.default_rng(1).uniform(-9, 0, 200))
     assert all(x <= stepped_up(x) <= 2.5 * x for x in values.tolist() if x < 0.4)
 
@@ -189,39 +182,4 @@ def test_cells_without_weight_leave_the_least_that_is_stated() -> None:
     plan = mw.ReleasePlan.of(protect, keys=["region"], weights="w", demonstration=True)
     receipt = public_receipt(release_table(people, plan, random=SeededRandom(1)).release)
     stated = [one[kind] for one in receipt["tables"] for kind in ("counts", "weights") if kind in one]
-    assert stated and min(one[name] for one in stated for name in ("bias", "error")) >= 2 / 400
-
-
-def skewed(n: int = 3000) -> dict[str, Any]:
-    """Jobs of very different sizes, and a sex that depends on them: small cells have small biases."""
-    random = np.random.default_rng(11)
-    job = np.minimum(random.geometric(0.35, n), 9)
-    sex = np.where(random.random(n) < np.where(job % 2, 0.2, 0.8), "f", "m")
-    return {"sex": sex.tolist(), "job": [f"j{one}" for one in job.tolist()]}
-
-
-def test_small_cells_have_narrower_intervals_that_still_hold() -> None:
-    """Bounds of the bias hold in every cell and draw, and 95 % intervals of the file miss it in at most 5 %.
-
-    The bound is of the worst matrix, so fewer are missed: none of these 540 cells by these seeds.
-    """
-    data, plan = skewed(), mw.ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "1/2"}])
-    true = Counter(zip(data["sex"], data["job"], strict=True))
-    missed = tried = 0
-    for seed in range(30):
-        made = release_table(data, replace(plan, demonstration=True), random=SeededRandom(seed))
-        receipt = made.receipt()
-        [stage] = made.release.stages
-        errors = receipt.tables[frozenset(("sex", "job")), "counts"]
-        found = mw.Survey.from_release(made.data, receipt).shares("sex", "job", target="file").estimate
-        assert found.bias is not None and found.bias.min() < errors.bias / 2
-        P, own = stage.design.matrix(), [state[0] for state in stage.states]
-        ends = found.confidence_interval()
-        for place, (sex, job) in enumerate(found.categories):  # type: ignore[misc]
-            mean = sum(P[own.index(sex), own.index(other)] * true[other, job] for other in own) / 3000
-            share = true[sex, job] / 3000
-            assert abs(mean - share) <= found.bias[place] + 1e-12
-            missed += not ends[place, 0] <= share <= ends[place, 1]
-            tried += 1
-    assert tried == 540
-    assert missed <= 27
+    assert stated and min(value for one in stated for value in one.values()) >= 2 / 400
