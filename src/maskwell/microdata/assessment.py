@@ -55,7 +55,23 @@ def assess(
     origin: Origin = PRIVATE,
 ) -> Assessment:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
-    plan, kept = keep_tables(records, plan, earlier)
+    part = Fraction(1)
+    while True:  # forms that keep tables are chosen by matrices for the part of the limit that is needed in the end
+        settled, kept = keep_tables(records, plan, earlier, part)
+        assessed = _assess_once(records, settled, earlier, progress, origin)
+        needed = assessed.tighter or part
+        if not kept or needed >= part:
+            break
+        part = needed
+    if kept and needed != part:
+        counted = [*assessed.tables.values(), *assessed.file.described.values()]
+        kept = tuple(one.again(assessed.stages, counted) for one in kept)
+    return replace(assessed, kept=kept)
+
+
+def _assess_once(
+    records: Rows, plan: ReleasePlan, earlier: Sequence[Stage] | None, progress: Progress | None, origin: Origin
+) -> Assessment:
     stored = [*dict.fromkeys(name for table in true_file.tables_of(plan) for name in table)]
     id_ = plan.id if origin.keyed is not None else None
     with kept_rows(records, stored, partial(true_file.looked_at_again, plan, id_)) as rows:
@@ -67,10 +83,6 @@ def assess(
         if id_ is not None:
             check_ids(rows, id_)
         assessed = assess_counts(file, plan, earlier, origin=origin, count=count)
-    if assessed.tighter is not None and assessed.tighter < 1:
-        counted = [*file.tables.values(), *file.described.values()]
-        kept = tuple(one.again(assessed.stages, counted) for one in kept)
-    assessed = replace(assessed, kept=kept)
     recoding = recoding_of(records)
     if recoding is not None and (plan.recodes or plan.rules):
         check_labels_met(plan, recoding)

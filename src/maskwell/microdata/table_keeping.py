@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from maskwell.core.cells import CellTable
@@ -59,9 +60,12 @@ class TableKept:
 
 
 def keep_tables(
-    records: Rows, plan: ReleasePlan, earlier: Sequence[Stage] | None = None
+    records: Rows, plan: ReleasePlan, earlier: Sequence[Stage] | None = None, part: Fraction = Fraction(1)
 ) -> tuple[ReleasePlan, tuple[TableKept, ...]]:
-    """The plan with protections that keep its tables, and what each costs; with ``earlier`` stages in their form."""
+    """The plan with protections that keep its tables, and what each costs; with ``earlier`` stages in their form.
+
+    Matrices are made for a ``part`` of the limit.
+    """
     largest_first = sorted(plan.keep, key=lambda one: (-len(one.columns), one.within))  # a table keeps its parts
     asked = [(one, number) for one in largest_first if (number := mover_of(plan, one)) is not None]
     if not asked:
@@ -81,6 +85,7 @@ def keep_tables(
     trial = _Trial(
         [*count_records(records, plan, wide).values()],
         lambda tried, tables: column_fits(records, tried, tables, unchanged),
+        part,
     )
     settled, known = plan, list[TableKept]()
     for number in whole:
@@ -121,6 +126,7 @@ class _Trial:
 
     counted: Sequence[CellTable]
     fits: Fits
+    tighter: Fraction
     built: list[tuple[Sequence[Protection], Sequence[Stage]]] = field(default_factory=list)
 
     def together(self, plan: ReleasePlan, tables: Sequence[KeptTable], number: int) -> list[_Form]:
@@ -194,7 +200,7 @@ class _Trial:
         needed = [columns for one in steps for columns in required_of(part, one)]
         needed += [rule.columns for rule in rules if isinstance(rule, Rule)]
         tables = {columns: part_of(columns, self.counted) for columns in needed}
-        return build_stages(part, tables, count_external(part), fits=self.fits(part, tables))
+        return build_stages(part, tables, count_external(part), fits=self.fits(part, tables), tighter=self.tighter)
 
 
 def _forms(plan: ReleasePlan, table: KeptTable, protection: Protection) -> Iterator[_Form]:
