@@ -226,7 +226,7 @@ def _is_for_a_match(plan: ReleasePlan, protection: Protection) -> bool:
     """Whether nothing but the chance of a correct match is asked of a protection, so that a key may stay as it is."""
     asked = {*protection.options} | {*protection.bounds.asked()}
     plain = not (protection.linked or protection.exclude or protection.caps or protection.strength != 1)
-    return plain and asked <= {"match", "xi", "block_size", "base"} and plan.match_of(protection) is not None
+    return plain and not asked - {"match", "xi", "block_size", "base"} and plan.match_of(protection) is not None
 
 
 def _with(plan: ReleasePlan, number: int, protection: Protection) -> ReleasePlan:
