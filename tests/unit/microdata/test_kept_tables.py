@@ -267,3 +267,13 @@ def test_given_matrices_and_draws_of_units_keep_no_tables() -> None:
         mw.ReleasePlan.of(
             [{"variables": ["sex"], "method": "method1", "theta": "1/3"}], drop=["work"], keep=[["sex", "work"]]
         )
+
+
+def test_users_have_no_bias_in_a_kept_table() -> None:
+    """Without keep the same table has a bound of its bias."""
+    data = people(400, 1)
+    for keep, bounded in (([["sex", "work"]], False), ([], True)):
+        plan = EXACT["method1"] | {"release": {"keep": keep, "demonstration": True}}
+        made = mw.release(data, plan, random=SeededRandom(7))
+        found = mw.Survey.from_release(made.data, made.receipt()).shares("sex", "work").estimate
+        assert (found.bias is not None) is bounded
