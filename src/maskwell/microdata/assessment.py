@@ -66,6 +66,10 @@ def assess(
     if kept and needed != part:
         counted = [*assessed.tables.values(), *assessed.file.described.values()]
         kept = tuple(one.again(assessed.stages, counted) for one in kept)
+    if kept and needed < 1:  # without keep another part of the limit may do
+        plain = _assess_once(records, replace(plan, keep=()), earlier, None, origin)
+        known = [*plain.tables.values(), *plain.file.described.values(), *assessed.file.described.values()]
+        kept = tuple(one.beside(plain.stages, known) for one in kept)
     return replace(assessed, kept=kept)
 
 

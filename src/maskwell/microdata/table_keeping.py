@@ -58,6 +58,11 @@ class TableKept:
             raise InfeasibleError("matrices-for-less-break-a-tolerance", table=shorten(", ".join(self.columns), 40))
         return replace(self, bias=bias, changed=stages[self.number - 1].expected_changed())
 
+    def beside(self, stages: Sequence[Stage], counted: Sequence[CellTable]) -> TableKept:
+        """The same beside the stages of the plan that keeps no table."""
+        changed = stages[self.number - 1].expected_changed()
+        return replace(self, bias_without=_bias(stages, self.columns, counted), changed_without=changed)
+
 
 def keep_tables(
     records: Rows, plan: ReleasePlan, earlier: Sequence[Stage] | None = None, part: Fraction = Fraction(1)
