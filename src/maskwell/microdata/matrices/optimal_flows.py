@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Array, Real, check_kind, list_of
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError
@@ -105,6 +105,7 @@ def optimal_matrix(
     (0.6, 0.0)
     """
     check_kind(Bounds, bounds=bounds)
+    kept = list_of(KeptCells, kept, "kept")
     if bounds.match is not None:
         raise ParameterError("a-bound-on-correct-matches")
     amounts = read_amounts(v, weighted=True)
