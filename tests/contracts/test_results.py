@@ -39,7 +39,8 @@ PARTS = {
     "Analysis", "Association", "ComparedTerm", "Diversity", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
     "PropensityScore", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",
-    "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "UnitVariance",
+    "SideChannel", "SideChannelRisk", "Story", "Sufficiency", "TableDistance", "TableKept",
+    "UnitVariance",
     "VariableContribution", "VariableUtility",
 }  # fmt: skip
 """What a result is made of: shown by the result that holds it."""

@@ -30,6 +30,7 @@ from maskwell.microdata.risk.unit_table import SeenUnits, shown_unit
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
+from maskwell.microdata.table_keeping import keep_tables
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
 from maskwell.microdata.utility.propensity import propensity_score, widest_table
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
@@ -54,6 +55,27 @@ def assess(
     origin: Origin = PRIVATE,
 ) -> Assessment:
     """What a plan would do to records that :func:`prepared` gave, with what their unchanged columns give away."""
+    part = Fraction(1)
+    while True:  # forms that keep tables are chosen by matrices for the part of the limit that is needed in the end
+        settled, kept = keep_tables(records, plan, earlier, part)
+        assessed = _assess_once(records, settled, earlier, progress, origin)
+        needed = assessed.tighter or part
+        if not kept or needed >= part:
+            break
+        part = needed
+    if kept and needed != part:
+        counted = [*assessed.tables.values(), *assessed.file.described.values()]
+        kept = tuple(one.again(assessed.stages, counted) for one in kept)
+    if kept and needed < 1:  # without keep another part of the limit may do
+        plain = _assess_once(records, replace(plan, keep=()), earlier, None, origin)
+        known = [*plain.tables.values(), *plain.file.described.values(), *assessed.file.described.values()]
+        kept = tuple(one.beside(plain.stages, known) for one in kept)
+    return replace(assessed, kept=kept)
+
+
+def _assess_once(
+    records: Rows, plan: ReleasePlan, earlier: Sequence[Stage] | None, progress: Progress | None, origin: Origin
+) -> Assessment:
     stored = [*dict.fromkeys(name for table in true_file.tables_of(plan) for name in table)]
     id_ = plan.id if origin.keyed is not None else None
     with kept_rows(records, stored, partial(true_file.looked_at_again, plan, id_)) as rows:

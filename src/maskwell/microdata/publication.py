@@ -67,6 +67,7 @@ def release_into(
     counting, writing = steps(progress, 2)
     commitment = None if key is None else key.commitment()
     assessed = assess(rows, plan, earlier, counting, Origin(source.private, commitment))
+    plan = assessed.plan
     check_kept(assessed)
     for stage in assessed.published:
         check_matrix(plan, stage)

@@ -22,6 +22,7 @@ from maskwell.microdata.risk.joined_columns import JoinedRisk
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.side_channels import SideChannel, SideChannelRisk
 from maskwell.microdata.stages.stage import Stage, is_kept
+from maskwell.microdata.table_keeping import TableKept
 from maskwell.microdata.true_file import TrueFile
 from maskwell.microdata.utility.utility_report import UtilityReport, expected_share
 from maskwell.notes import Note
@@ -97,6 +98,7 @@ class AnyRelease(Result):
     joined: JoinedRisk | None
     side_channel_risk: SideChannelRisk | None
     origin: Origin
+    kept: tuple[TableKept, ...]
     risk: RiskReport | None
     utility: UtilityReport
     released_tables: Mapping[tuple[str, ...], CellTable] | None
@@ -179,6 +181,7 @@ class AnyRelease(Result):
             "private": self.private,
             "draws": draws_told(self),
             "drawn_again": [one.to_dict() for one in self.drawn_again],
+            **({"kept_tables": [one.to_dict() for one in self.kept]} if self.kept else {}),
             "files": list(self.files),
         }
 
@@ -229,6 +232,8 @@ class Assessment(AnyRelease):
         What could undo the protection, in words.
     origin
         Where the draws will come from, and what earlier releases reveal.
+    kept
+        The tables that the plan keeps, how, and what each costs.
     """
 
     plan: ReleasePlan
@@ -241,6 +246,7 @@ class Assessment(AnyRelease):
     side_channel_risk: SideChannelRisk | None = None
     found: tuple[str, ...] = ()
     origin: Origin = PRIVATE
+    kept: tuple[TableKept, ...] = ()
 
     @_asked
     def assessment(self) -> Assessment:
@@ -285,6 +291,7 @@ class Draw(AnyRelease):
     plan, stages, file = _asked("assessment.plan"), _asked("assessment.stages"), _asked("assessment.file")
     tighter, joined = _asked("assessment.tighter"), _asked("assessment.joined")
     side_channel_risk, origin = _asked("assessment.side_channel_risk"), _asked("assessment.origin")
+    kept = _asked("assessment.kept")
 
     @_asked
     def warnings(self) -> tuple[str, ...]:

@@ -156,7 +156,9 @@ def _tried_without(records: Rows, release: AnyRelease, left_out: tuple[str, ...]
         recodes = {column: recode for column, recode in asked.recodes.items() if column not in left_out}
         codebook = {column: labels for column, labels in asked.codebook.items() if column not in left_out}
         rules = tuple(rule for number, rule in enumerate(asked.rules, 1) if number not in lifted)
-        rows, plan = prepared(records, replace(asked, recodes=recodes, codebook=codebook, rules=rules))
+        protections = release.plan.protections if asked.keep else asked.protections
+        changes: dict[str, Any] = {"recodes": recodes, "codebook": codebook, "rules": rules}
+        rows, plan = prepared(records, replace(asked, protections=protections, **changes))
         tables = count_records(rows, plan, tables_of(plan))
         fits = column_fits(rows, plan, tables, release.file.others)
         assessed = assess_counts(TrueFile(tables=tables, fits=fits), plan)
@@ -207,7 +209,10 @@ def _variants(plan: ReleasePlan) -> Iterator[tuple[str, ReleasePlan]]:
                     changed.append(replace(one, how=one.how.with_own_match(bound)))
                 else:
                     changed.append(replace(one, bounds=replace(one.bounds, match=bound)))
-            yield f"match {to_decimal(bound)}", replace(plan, protections=tuple(changed), match=bound)
+            yield (
+                f"match {to_decimal(bound)}",
+                replace(plan, protections=tuple(changed), match=bound if plan.keys else None),
+            )
         return
     if label_of(plan) == "the plan":
         return

@@ -21,7 +21,7 @@ from maskwell.engines.row_sources import Progress, ending_of
 from maskwell.engines.rows import WRITTEN_AS, Rows
 from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.plans.edit_rules import Rule
-from maskwell.microdata.plans.protection import UNIT
+from maskwell.microdata.plans.protection import UNIT, Protection
 from maskwell.microdata.plans.recodes import narrowed, with_records
 from maskwell.microdata.plans.region_pools import pooled
 from maskwell.microdata.plans.release_plan import ReleasePlan
@@ -67,13 +67,20 @@ def _required(plan: ReleasePlan) -> list[Columns]:
     tables, met, moved = list[Columns](), list[Columns](), set[str]()
     for protection in plan.protections:
         within, variables = plan.columns_of(protection)
-        tables.append((*within, *variables))
-        tables += [(*variables, name) for name in protection.linked]
+        tables += required_of(plan, protection)
         if (protection.bounds.asked() or protection.caps) and moved & {*within}:  # to know which records it meets
             met.append(closure(plan, (*within, *variables)))
         moved |= {*protection.moved}
     tables += [rule.columns for rule in plan.rules if isinstance(rule, Rule)]
     return [*tables, *met, *([risk_columns(plan)] if plan.keys else [])]
+
+
+def required_of(plan: ReleasePlan, protection: Protection) -> list[Columns]:
+    """Tables without which there is no matrix of a protection."""
+    within, variables = plan.columns_of(protection)
+    own = (*within, *variables)
+    beside = [(*own, *one.outcome(protection)) for one in protection.keep]
+    return [own, *((*variables, name) for name in protection.linked), *beside]
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
@@ -117,7 +124,8 @@ def smaller_tables(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
 def described_tables(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
     """Tables whose errors users are told: pairs with a randomized column, with all other published ones.
 
-    With weights, these columns alone as well; and the columns of a formula of the plan, where it has three.
+    With weights, these columns alone as well; and larger tables of ``keep``, and columns of formulas, where these are
+    three.
     """
     moved = [*dict.fromkeys(plan.randomized)]
     alone = [(name,) for name in moved] if plan.weights is not None else []
@@ -127,7 +135,8 @@ def described_tables(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
     formulas = (read_formula(text) for text in plan.formulas)
     named = (tuple(dict.fromkeys((one.outcome, *one.columns))) for one in formulas)
     triples = (one for one in named if len(one) == 3 and {*one} <= published and {*one} & {*moved})
-    return [*islice(dict.fromkeys([*alone, *triples, *pairs]), MOST_DESCRIBED)]
+    asked = (one.columns for one in plan.keep if len(one.columns) > 2 and {*one.columns} & {*moved})
+    return [*islice(dict.fromkeys([*alone, *asked, *triples, *pairs]), MOST_DESCRIBED)]
 
 
 def _described(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:

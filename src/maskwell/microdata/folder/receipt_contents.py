@@ -156,6 +156,7 @@ def _internal(release: AnyRelease, stage_form: Callable[[Stage], dict[str, Any]]
         "risk": release.risk_dict(),
         "side_channels": [one.to_dict() for one in release.side_channels],
         "utility": release.utility.to_dict(),
+        **({"kept_tables": [one.to_dict() for one in release.kept]} if release.kept else {}),
     }
 
 

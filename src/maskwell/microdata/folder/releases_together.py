@@ -334,8 +334,9 @@ def _check_same_protections(receipt: Receipt, plan: ReleasePlan) -> None:
         raise PlanError("recode-is-not")
     if receipt.plan.get("suppress") != plan.to_dict().get("suppress"):
         raise PlanError("suppress-is-not")
-    for key, default in (("missing", "unchanged"), ("weights", None)):
-        if receipt.plan.get("release", {}).get(key, default) != getattr(plan, key):
+    told = plan.to_dict()["release"]
+    for key, default in (("missing", "unchanged"), ("weights", None), ("keep", [])):
+        if receipt.plan.get("release", {}).get(key, default) != told.get(key, default):
             raise PlanError("release-is-not", key=key)
     if any(protection.how.exchanges for protection in plan.protections):
         raise PlanError("the-exchanges-of-a-swap")

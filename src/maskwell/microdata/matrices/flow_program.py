@@ -23,6 +23,7 @@ from maskwell.core.exact import common_denominator
 from maskwell.core.phrases import shorten
 from maskwell.errors import ParameterError
 from maskwell.microdata.matrices.bounds import FROM_BELOW, Bounds
+from maskwell.microdata.matrices.kept_cells import SHARE_BITS, KeptCells
 
 GRID_BITS = 60  # The flows of a program sum to at least two to this power, in units of the grid
 PARITY_BITS = 110  # The same where a parity is asked for, whose smallest flows need digits of their own
@@ -117,6 +118,8 @@ class Program:
     parity: Fraction | None = None  # bound of the ratios, or None
     # least and largest ``sum_i F_ii`` in units, each None where nothing is asked
     kept: tuple[int | None, int | None] = (None, None)
+    # Rows ``sum_e c_e F_e <= b`` of integer coefficients, shape (N,), with the flows in units
+    ties: Sequence[tuple[Array, int]] = ()
 
     @property
     def total(self) -> int:
@@ -127,6 +130,12 @@ class Program:
     def sums(self) -> Array:
         """What each row and each column sums to, in units, shape (l,)."""
         return np.asarray(self.v * self.scale)
+
+    def keeping(self, tables: Sequence[KeptCells]) -> Program:
+        """The same with these tables kept within their tolerances."""
+        i, j = self.pairs.released, self.pairs.true
+        limits = [(one.rows(i, j), int(one.within * self.total * (1 << SHARE_BITS))) for one in tables]
+        return replace(self, ties=[(sign * row, limit) for rows, limit in limits for row in rows for sign in (1, -1)])
 
 
 def program_of(v: Iterable[int], pairs: Pairs, bounds: Bounds) -> Program:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,8 @@ def keeps_bounds(program: Program, units: Array) -> bool:
     if (low is not None and kept < low) or (high is not None and kept > high):
         return False
     if program.guess is not None and sum(row_largest(program, units)) > program.guess:
+        return False
+    if any(int((row.astype(object) * units).sum()) > limit for row, limit in program.ties):
         return False
     return program.parity is None or parity_holds(program, units, units, program.parity)
 
@@ -211,7 +214,16 @@ def corner(program: Program, flows: Real) -> tuple[Program, Array] | None:
     least, most = (None if bound is None else bound * finer for bound in program.kept)
     guess = None if program.guess is None else program.guess * finer
     scale, lowest, highest = program.scale * finer, program.least * finer, program.most * finer
-    return replace(program, scale=scale, least=lowest, most=highest, guess=guess, kept=(least, most)), units
+    ties = [(row, limit * finer) for row, limit in program.ties]
+    changes: dict[str, Any] = {
+        "scale": scale,
+        "least": lowest,
+        "most": highest,
+        "guess": guess,
+        "kept": (least, most),
+        "ties": ties,
+    }
+    return replace(program, **changes), units
 
 
 def _equations(program: Program, flows: Real) -> Iterator[Equation]:

@@ -16,9 +16,12 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.errors import MaskwellError
 from maskwell.microdata.matrices.flow_program import Program
+from maskwell.microdata.matrices.kept_cells import SHARE_BITS
 
 # Guess, parity and shares changed are asked for this much stricter, relatively, to leave room for the rounding.
 TIGHT = 1e-9
+# Tables are kept within a tolerance that is smaller by this part, which the rounding may use up.
+TIE_SPARE = 1e-6
 TIED_FLOWS = 900  # Programs with more flows, and bounds that tie them together, go to the interior-point method
 _PRICED = 1e-12  # Multipliers below this count as zero
 # The largest coefficient of an objective for HiGHS, whose tolerance is then small for the smallest ones, too.
@@ -121,6 +124,10 @@ class Model:
         if program.parity is not None:
             self._parity(float(program.parity) * (1 - tight))
         self._kept()
+        for row, limit in program.ties:
+            where, total = np.flatnonzero(row), self.n * (1 << SHARE_BITS)
+            right = np.array([limit * (1 - TIE_SPARE) / program.scale / total])
+            self.rows.add(right, (where * 0, where, row[where] * self.unit[where] / total))
 
     def unknowns(self, lower: Array, upper: Array) -> Array:
         """The numbers of new unknowns with these bounds."""

@@ -83,7 +83,7 @@ def lower_until(
     step
         By how much a cap is lowered at a time.
     options
-        ``cost``, ``forbidden``, ``band`` and ``blocks`` of
+        ``cost``, ``forbidden``, ``band``, ``blocks`` and ``kept`` of
         :func:`~maskwell.microdata.matrices.optimal_flows.optimal_matrix`.
 
     Raises

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, check_kind
+from maskwell.core.arguments import Array, Real, check_kind, list_of
 from maskwell.core.categories import Categories
 from maskwell.designs.sparse import Sparse
-from maskwell.errors import ParameterError
+from maskwell.errors import InfeasibleError, ParameterError
 from maskwell.microdata.matrices import flow_program
 from maskwell.microdata.matrices import flow_rounding as rounding
 from maskwell.microdata.matrices.bounds import Amounts, Bounds, Exchanges, labels_for, read_amounts
 from maskwell.microdata.matrices.flow_program import Pairs, Program
 from maskwell.microdata.matrices.flow_solver import TIGHT, Solution, solve
 from maskwell.microdata.matrices.infeasibility import Asked, label_text
+from maskwell.microdata.matrices.kept_cells import KeptCells
 from maskwell.microdata.matrices.matrix_patterns import block_numbers, from_entries, with_notes
 from maskwell.microdata.matrices.settled_flows import least_dependent
 
@@ -63,6 +64,7 @@ def optimal_matrix(
     band: int | None = None,
     blocks: Any = None,
     categories: Categories | None = None,
+    kept: Sequence[KeptCells] = (),
 ) -> OptimalMatrix:
     """The invariant matrix that changes the fewest records, or at the least cost, under any combination of bounds.
 
@@ -86,6 +88,8 @@ def optimal_matrix(
         A state may move by at most so many places.
     blocks
         One label for each state: no state leaves its block.
+    kept
+        Tables with other columns that are kept within a tolerance in each block.
 
     Raises
     ------
@@ -101,6 +105,7 @@ def optimal_matrix(
     (0.6, 0.0)
     """
     check_kind(Bounds, bounds=bounds)
+    kept = list_of(KeptCells, kept, "kept")
     if bounds.match is not None:
         raise ParameterError("a-bound-on-correct-matches")
     amounts = read_amounts(v, weighted=True)
@@ -110,7 +115,7 @@ def optimal_matrix(
     every = [np.flatnonzero((numbers == block) & amounts.support) for block in range(int(numbers.max()) + 1)]
     places = [own for own in every if len(own)]
     pairs = flow_program.allowed_pairs(places, len(amounts), forbidden, band, costs)
-    parts = [_part(amounts, place, own, bounds, inputs) for place, own in zip(places, pairs, strict=True)]
+    parts = [_part(amounts, place, own, bounds, inputs, kept) for place, own in zip(places, pairs, strict=True)]
     return _joined(amounts, inputs, bounds, costs, parts)
 
 
@@ -129,14 +134,18 @@ class Part:
         return np.asarray(self.units / self.program.scale, dtype=np.float64)
 
 
-def _part(amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories) -> Part:
+def _part(
+    amounts: Amounts, places: Array, pairs: Pairs, bounds: Bounds, inputs: Categories, kept: Sequence[KeptCells]
+) -> Part:
     counts = amounts.integers[places].astype(object)
     names = [label_text(inputs.labels[i]) for i in places.tolist()]
     if len(places) == 1:
         program = Asked(Bounds(), pairs, counts, names).program()
         return Part(places, program, program.sums)
     asked, notes = Asked(_of_places(bounds, places), pairs, counts, names).at_limits()
-    solution = _exact_flows(asked.program())
+    solution = _exact_flows(asked.program().keeping([one.part(places) for one in kept]))
+    if solution is None and kept:
+        raise InfeasibleError("no-matrix-keeps-the-tables")
     if solution is None:
         raise asked.explained()
     program, units, settled = solution

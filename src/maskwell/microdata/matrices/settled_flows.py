@@ -23,7 +23,8 @@ import numpy as np
 from maskwell.core.arguments import Array, Real
 from maskwell.designs.integer_systems import Coefficients, WeightedSystem, largest_of, summed
 from maskwell.microdata.matrices.flow_program import Program
-from maskwell.microdata.matrices.flow_solver import Optimum, Rows, Solution
+from maskwell.microdata.matrices.flow_solver import TIE_SPARE, Optimum, Rows, Solution
+from maskwell.microdata.matrices.kept_cells import SHARE_BITS
 
 SPARE_BITS = 140  # Binary digits of the multipliers beyond those of the counts
 ACCURATE_BITS = 80  # Sums are off by less than two to minus this power of a unit in the end
@@ -140,7 +141,12 @@ class _Equations:
             rows.add(np.array([-math.ceil(low * (1 + tight))], dtype=object), (own * 0, own, -1))
         if high is not None:
             rows.add(np.array([math.floor(high * (1 - tight))], dtype=object), (own * 0, own, 1))
-        return np.concatenate([*sizes, *[np.array([n])] * sum(bound is not None for bound in program.kept)])
+        for row, limit in program.ties:
+            where = np.flatnonzero(row)
+            right = np.array([limit - int(limit * Fraction(TIE_SPARE))], dtype=object)
+            rows.add(right, (where * 0, where, row[where].astype(object)))
+        ties = [np.array([n * (1 << SHARE_BITS)])] * len(program.ties)
+        return np.concatenate([*sizes, *[np.array([n])] * sum(bound is not None for bound in program.kept), *ties])
 
     def _unknowns(self) -> Array:
         first, self.count = self.count, self.count + len(self.program.v)

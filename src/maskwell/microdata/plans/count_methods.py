@@ -19,6 +19,7 @@ from maskwell.errors import ParameterError, PlanError
 from maskwell.microdata.matrices import matrix_patterns as patterns
 from maskwell.microdata.matrices.bounds import Bounds
 from maskwell.microdata.matrices.closed_forms import inverse_frequency, method1, method2, sequential_uniform
+from maskwell.microdata.matrices.kept_cells import LikeOutcomes
 from maskwell.microdata.matrices.match_caps import lower_until, method1_for_match
 from maskwell.microdata.matrices.mixing import rates_for_match
 from maskwell.microdata.matrices.optimal_flows import optimal_matrix
@@ -168,6 +169,7 @@ class Mixing(CountMethod):
     bounds_weighted: ClassVar[bool] = True
     at_once: ClassVar[bool] = True
     weighs_others: ClassVar[bool] = True
+    keeps_tables: ClassVar[bool] = True
 
     block_size: int | None = option(read.whole)
     invariance: str | None = kept_option()
@@ -175,13 +177,14 @@ class Mixing(CountMethod):
     def matrix_of(self, states: OpenStates) -> Sparse:
         """Blocks of small cells, whose rates follow from the bound."""
         cells, mean = states.cells.tolist(), states.mass / states.counts
+        others = LikeOutcomes(states.kept, states.codes) if states.kept else states.others
         rates = rates_for_match(
             states.codes,
             states.counts,
             states.match,
             within=cells,
             size=self.block_size,
-            others=states.others,
+            others=others,
             mass=states.mass if is_above(float(mean.max()), float(mean.min())) else None,  # else both are kept
         )
         rates.check_reached(states.counts, cells, states.where)
@@ -199,6 +202,7 @@ class Lowered(CountMethod):
     moves: ClassVar[bool] = True
     capped: ClassVar[bool] = True
     by_counts: ClassVar[bool] = True
+    keeps_tables: ClassVar[bool] = True
 
     cost: str | None = option(read.choice("agreement", "ordinal"))
     band: int | None = option(read.whole)
@@ -210,7 +214,13 @@ class Lowered(CountMethod):
                 "combinations-in-one-linear-program", where=states.where, counts_count=count, most_in_a_program=most
             )
         cost = None if self.cost == "agreement" else self.cost
-        return {"cost": cost, "forbidden": states.forbidden, "band": self.band, "categories": states.categories}
+        return {
+            "cost": cost,
+            "forbidden": states.forbidden,
+            "band": self.band,
+            "categories": states.categories,
+            "kept": states.kept,
+        }
 
     def matrix_of(self, states: OpenStates) -> Sparse:
         """One program after the other, with smaller diagonals."""

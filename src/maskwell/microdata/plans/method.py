@@ -16,6 +16,7 @@ from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import PlanError
 from maskwell.microdata.matrices.bounds import Bounds
+from maskwell.microdata.matrices.kept_cells import KeptCells
 from maskwell.microdata.matrices.mixing import ExchangeCosts
 from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.plan_entries import Reader
@@ -45,6 +46,7 @@ class OpenStates:
     where: str = ""  # The protection and the cell, for messages
     intruder: str = ANY_LOOK.name  # Whom the bound on a correct match is for
     others: ExchangeCosts | None = None  # What else is published of the records, where that is known
+    kept: Sequence[KeptCells] = ()  # Tables that the matrix keeps within a tolerance
 
     @property
     def categories(self) -> Categories:
@@ -71,6 +73,7 @@ class OpenStates:
             cells=self.cells[places],
             bounds=replace(self.bounds, caps=caps),
             forbidden=[(here[i], here[j]) for i, j in self.forbidden if i in here and j in here],
+            kept=[one.part(places) for one in self.kept],
         )
 
 
@@ -104,6 +107,8 @@ class Method:
     by_unit: ClassVar[bool] = False  # Whether all records of a unit are always exchanged together
     # Whether it looks at what the other published columns of a record tell of its labels
     weighs_others: ClassVar[bool] = False
+    # Whether it can keep tables of its variables and other columns within a tolerance
+    keeps_tables: ClassVar[bool] = False
 
     # ---- what a plan says
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from maskwell.core.phrases import HINT, listed, shorten
 from maskwell.errors import PlanError
 from maskwell.microdata.plans.edit_rules import Moves, Rule, Steps
+from maskwell.microdata.plans.kept_tables import check_kept_tables
 from maskwell.microdata.plans.plan_entries import unknown_label
 from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.recodes import check_recodes
@@ -31,6 +32,7 @@ def check_plan(plan: ReleasePlan) -> None:
             if first.setdefault(name, i) != i:
                 raise PlanError("is-randomized-by-protect-number", first=first[name], i=i, column=name)
     _check_numbers(plan)
+    check_kept_tables(plan)
     _check_labels(plan)
     _check_moves(plan)
     for i, rule in enumerate(plan.rules, 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from maskwell.core.arguments import check_kind, list_of
 from maskwell.core.exact import percent_meant, to_decimal
@@ -17,6 +17,9 @@ from maskwell.microdata.plans.given_methods import GIVEN_METHODS
 from maskwell.microdata.plans.method import PROMISED, CountMethod, GivenMethod, Method
 from maskwell.microdata.plans.plan_entries import Reader, unknown
 from maskwell.microdata.stages.stage import Randomization
+
+if TYPE_CHECKING:
+    from maskwell.microdata.plans.kept_tables import KeptTable
 
 WITHHELD, INCLUDED = "withheld", "included"
 DRAWS = ("kept", "fresh")
@@ -80,6 +83,8 @@ class Protection(Drawing, Randomization):
         A file whose counts are used in place of those of the file to be released.
     pool
         A further column inside whose cells units are exchanged, once the records are known.
+    keep
+        Tables that its matrix keeps within their tolerances; the release sets them from ``keep`` of its plan.
 
     >>> roof = Protection.of(["roof", "sex"], "inverse-frequency", within=["region"], xi="0.4")
     >>> roof
@@ -100,6 +105,7 @@ class Protection(Drawing, Randomization):
     clearance: str | None = None
     counts_from: str | None = None
     pool: str | None = None
+    keep: tuple[KeptTable, ...] = ()
 
     @classmethod
     def of(cls, variables: str | Sequence[str], method: str, **more: Any) -> Protection:

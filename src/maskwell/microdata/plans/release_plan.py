@@ -21,6 +21,7 @@ from maskwell.engines.labelled_columns import Labels
 from maskwell.errors import PlanError, PublishError, UnknownCategoryError
 from maskwell.microdata.plans import plan_entries as read
 from maskwell.microdata.plans.edit_rules import AnyRule, Rule, read_rule
+from maskwell.microdata.plans.kept_tables import KeptTable, read_kept_tables
 from maskwell.microdata.plans.method import located
 from maskwell.microdata.plans.plan_checks import check_plan
 from maskwell.microdata.plans.plan_entries import by_text, typed, write_toml
@@ -54,6 +55,7 @@ RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "k": read.target,
     "intruder": read.choice(*INTRUDERS),
     "formulas": read.names,
+    "keep": read_kept_tables,
     "demonstration": read.flag,
 }
 
@@ -82,6 +84,7 @@ class ReleaseTerms:
     match: Fraction | None = None
     intruder: str = ANY_LOOK.name
     formulas: tuple[str, ...] = ()
+    keep: tuple[KeptTable, ...] = ()
     demonstration: bool = False
 
 
@@ -128,6 +131,8 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         What the data are called in the documents.
     formulas
         Regressions that are fitted to the true and the released file, to be compared: ``"employed ~ age + sex"``.
+    keep
+        Tables of randomized and unchanged columns that are kept in expectation, exactly or within a tolerance.
     demonstration
         Whether the release is only a demonstration, whose draws may be repeatable.
     as_typed
@@ -337,7 +342,9 @@ def _codebook(labels: Any, column: str) -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return to_decimal(value)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [one.contents() if isinstance(one, KeptTable) else one for one in value]
+    return value
 
 
 def load_plan(path: str | Path) -> ReleasePlan:
@@ -393,6 +400,7 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     yield from (("[suppress]: keys", name) for name in (() if plan.suppress is None else plan.suppress.keys))
     yield from (("[codebook]", name) for name in plan.codebook)
     yield from (("[release]: formulas", name) for name in _in_formulas(plan))
+    yield from (("[release]: keep", name) for table in plan.keep for name in table.columns)
 
 
 def _in_formulas(plan: ReleasePlan) -> list[str]:

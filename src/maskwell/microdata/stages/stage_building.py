@@ -13,15 +13,18 @@ import numpy as np
 from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.cells import CellTable
+from maskwell.core.groups import distinct_rows
 from maskwell.core.phrases import Printed, listed, shorten
 from maskwell.core.verdicts import above
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import InfeasibleError, ParameterError, PlanError
 from maskwell.microdata.matrices.bounds import Bounds
+from maskwell.microdata.matrices.kept_cells import KeptCells
 from maskwell.microdata.matrices.matrix_algebra import mixed, repeated
 from maskwell.microdata.matrices.matrix_checks import is_invariant
 from maskwell.microdata.plans.count_methods import Swap, matrix_from_counts
 from maskwell.microdata.plans.edit_rules import check_combinations, check_moves, check_rules, forbidden_moves
+from maskwell.microdata.plans.kept_tables import KeptTable
 from maskwell.microdata.plans.method import CountMethod, GivenMethod, OpenStates
 from maskwell.microdata.plans.plan_entries import find_levels
 from maskwell.microdata.plans.protection import UNIT, Protection
@@ -161,7 +164,8 @@ def _stage(
         fit = fits.get(table.columns) if external is None else None
         counted = _with_external(table, external)
         others = None if fit is None else _OtherColumns(fit, len(within), tighter)
-        stage = _Counted(plan, protection, protection.base, *counted, within, where, others).stage()
+        kept = [(one, tables[(*table.columns, *one.outcome(protection))]) for one in protection.keep]
+        stage = _Counted(plan, protection, protection.base, *counted, within, where, others, kept).stage()
     if protection.again is not None:  # drawn anew in each release; all that is said of the stage is about both steps
         if [*stage.states] != [*stage.outputs]:
             raise PlanError("again-needs-a-matrix-whose-reports", where=where)
@@ -237,6 +241,7 @@ class _Counted:
     within: tuple[str, ...]
     where: str
     others: _OtherColumns | None
+    kept: Sequence[tuple[KeptTable, CellTable]] = ()  # Tables to be kept, with the counts of their other columns
 
     def of(self, values: Array | None) -> Any:
         return None if values is None else values[self.rows]
@@ -324,8 +329,26 @@ class _Counted:
             forbidden=forbidden_moves(plan, table, rows, cells, self.protection.variables) if plan.rules else [],
             where=self.where,
             intruder=plan.intruder,
+            kept=[self._kept_cells(one, counted).part(rows) for one, counted in self.kept],
         )
         return self.others.beside(asked, rows) if self.others is not None and self.method.weighs_others else asked
+
+    def _kept_cells(self, asked: KeptTable, counted: CellTable) -> KeptCells:
+        """The part of each cell of the table that another one names, and its records by outcome."""
+        table, width = self.table, len(self.table.columns)
+        linked = {*self.protection.linked} & {*asked.columns}  # they follow from all variables together
+        names = self.protection.variables if linked else asked.columns
+        named = [table.codes[:, i] for i, name in enumerate(table.columns) if name in names]
+        parts, outcomes = (
+            distinct_rows(named, len(table))[1],
+            distinct_rows([*counted.codes[:, width:].T], len(counted)),
+        )
+        places = {label: i for i, label in enumerate(table.labels())}
+        cells = np.array([places[label[:width]] for label in counted.labels()], dtype=np.int64)
+        mass = counted.weights if self.invariance == "weights" else counted.counts
+        beside = np.zeros((len(table), len(outcomes[0])))
+        np.add.at(beside, (cells, outcomes[1]), np.asarray(mass))
+        return KeptCells(parts, beside, asked.within)
 
     def _bounds(self, labels: Sequence[Labels]) -> Bounds:
         """The bounds of the protection, with the match of the whole release and with caps by place."""

@@ -65,6 +65,7 @@ def release_page(release: AnyRelease, *, signed: Sequence[tuple[str, str]] = ())
             unprotected=_unprotected(release),
             utility={
                 "rows": words.utility_rows(release),
+                "kept": words.kept_rows(release),
                 "regressions": [{"formula": one.formula, "rows": words.regression_rows(one)} for one in compared],
                 "alike": words.likeness(utility),
                 "flags": utility.flags,

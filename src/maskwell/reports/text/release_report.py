@@ -216,7 +216,11 @@ def _changes(release: AnyRelease) -> list[Block]:
         for row in words.utility_rows(release)
     ]
     alike = [Paragraph(text, indent="  ") for text in words.likeness(release.utility)]
-    return [Grid(header, rows), *_kept(release.stages), *alike] if rows else []
+    kept = [[_plain(cell) for cell in row] for row in words.kept_rows(release)]
+    tables: list[Block] = (
+        [GAP, Grid([*words.KEPT_HEADER], kept), Notes([Note("bias-of-kept-tables")], word="bias")] if kept else []
+    )
+    return [Grid(header, rows), *_kept(release.stages), *alike, *tables] if rows else []
 
 
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:

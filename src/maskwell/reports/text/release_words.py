@@ -30,6 +30,7 @@ from maskwell.reports.text.names_in_words import (
     columns_of,
     label_of,
     name_of,
+    names_in_short,
 )
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
@@ -291,6 +292,29 @@ def utility_rows(release: AnyRelease) -> list[UtilityRow]:
             worth=NONE if one.inflation is None else count(int(one.inflation.n / one.inflation.worst)),
         )
         for one in release.utility.variables.values()
+    ]
+
+
+# How a table is kept, by its way, with the columns that stay or within which is randomized
+WAYS = {
+    "as it is": "as it is",
+    "like records": "moves that keep it",
+    "unchanged": "{} unchanged",
+    "within": "within {}",
+}
+KEPT_HEADER = ("kept table", "how", "bias without", "bias", "changed without", "changed")
+
+
+def kept_rows(release: AnyRelease) -> list[list[str]]:
+    """A row for each table that the plan keeps: how, and its largest bias and the records changed, without and with."""
+    return [
+        [
+            names_in_short(one.columns, LABEL),
+            WAYS[one.way].format(names_in_short(one.by, LABEL)),
+            *(in_percent(bias, 2) for bias in (one.bias_without, one.bias)),
+            *(in_percent(share) for share in (one.changed_without, one.changed)),
+        ]
+        for one in release.kept
     ]
 
 
