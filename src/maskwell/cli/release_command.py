@@ -157,8 +157,15 @@ def _try_out(file: str, plan: ReleasePlan, plan_file: str, asked: Asked) -> None
     opt.check_plot(asked.plot, force=asked.force, inputs=[file, plan_file])
     secret, ledger = _key(asked.key, plan), asked.ledger_file
     with Progress() as progress:
-        given = {"key": secret, "matrices": asked.matrices, "ledger": ledger, "earlier_files": asked.earlier_files}
-        tried = dry_run(file, plan, **given, progress=progress)
+        tried = dry_run(
+            file,
+            plan,
+            key=secret,
+            matrices=asked.matrices,
+            ledger=ledger,
+            earlier_files=asked.earlier_files,
+            progress=progress,
+        )
     release, points = tried.release, tried.points
     bound = None if plan.match is None else float(plan.match)
     drawn = opt.write_plot(
@@ -175,7 +182,7 @@ def _try_out(file: str, plan: ReleasePlan, plan_file: str, asked: Asked) -> None
         print_lines(opt.with_plot(report, drawn))
     try:
         check_kept(release)
-        check_linked(release.linked, release.plan)
+        check_linked(release.linked)
     except (InfeasibleError, PublishError):  # the plan does not keep what it asks for
         raise SystemExit(1) from None
 

@@ -76,7 +76,7 @@ def release_into(
         ledgers.check_not_cut(book, assessed, folder)
         assessed = with_earlier(assessed, book, rows, earlier_files)
         together.check_again(assessed.drawn_again, allowed=draw_anew)
-        check_linked(assessed.linked, plan, allowed=draw_anew)
+        check_linked(assessed.linked, allowed=draw_anew)
     with written_down(book, folder) as entry, folders.release_folder(folder) as partial:
         public, internal = partial / PUBLIC, partial / INTERNAL
         output, count = public / folders.data_name(assessed), assessed.rows

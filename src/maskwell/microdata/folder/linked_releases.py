@@ -29,6 +29,7 @@ from maskwell.microdata.folder.receipt import load_receipt, stages_of
 from maskwell.microdata.folder.release_folder import RECEIPT
 from maskwell.microdata.folder.release_metadata import INTERNAL, sha256_of, source_hashes
 from maskwell.microdata.plans.release_plan import JOINT_TABLE, LINKED_RELEASES, ReleasePlan
+from maskwell.microdata.records.column_values import check_ids
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.several_waves import Randomized, Wave, linked_chances
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
@@ -121,7 +122,7 @@ def linked_risk(release: AnyRelease, ledger: Ledger, rows: Rows, earlier: Sequen
     )
 
 
-def check_linked(linked: LinkedRisk | None, plan: ReleasePlan, *, allowed: bool = False) -> None:
+def check_linked(linked: LinkedRisk | None, *, allowed: bool = False) -> None:
     """Raise where the limit of a plan does not hold for all releases together, unless that is allowed."""
     if linked is None or not linked.beyond:
         return
@@ -165,16 +166,16 @@ def _waves(
             raise _Lacking(f"the true file of {record.title} is not named as an earlier file")
         try:
             records, as_then = prepared(Rows.of(place), as_then)
+            wave, its = _wave(records, as_then, stages, plan.id)
         except MaskwellError as error:
-            raise _Lacking(f"the plan of {record.title} does not fit its file: {error.message}") from error
-        wave, its = _wave(records, as_then, stages)
+            raise _Lacking(f"the records of {record.title} cannot be joined: {error.message}") from error
         found.append(wave)
         people.append(its)
     drawn = [
         Randomized(stage, _kept(release.keyed, plan.dataset, basis_of(release, stage)[KEPT_BY], release.keeps(stage)))
         for stage in release.stages
     ]
-    wave, its = _wave(rows, plan, drawn)
+    wave, its = _wave(rows, plan, drawn, plan.id)
     return [*found, wave], [*people, its]
 
 
@@ -201,12 +202,11 @@ def _of_receipt(record: ReleaseRecord) -> tuple[ReleasePlan, list[Randomized]]:
     ]
 
 
-def _wave(rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized]) -> tuple[Wave, _People]:
-    """A file with its plan as a wave, and its people by their ids."""
+def _wave(rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized], identity: str) -> tuple[Wave, _People]:
+    """A file with its plan as a wave, and its people by a column of ids, which is the same for all files."""
+    check_ids(rows, identity)
     stages, asked = [one.stage for one in drawn], plan.missing != "category"
     columns = risk_columns(plan) if JOINT_TABLE in plan.accept else joint_columns(plan)
-    if plan.id is None:
-        raise _Lacking("the plan of an earlier release names no column of ids")
     table = count_tables(rows, [columns], declared=asked)[0]
     shown = [name for name in unchanged_columns(stages, plan.keys) if name not in plan.unpublished]
     visible = [name for name in table.columns if name not in plan.unpublished]
@@ -215,16 +215,16 @@ def _wave(rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized]) -> tuple[W
     names, cells = list[Array](), list[Array]()
     with rows.open_stored([*table.columns]) as source:
         finder = RowCells(source, str(rows), table, declared=asked)
-        place = find_column(source.schema, plan.id, str(rows))
+        place = find_column(source.schema, identity, str(rows))
         for batch in source.batches():
-            ids = _JOIN.names(ids_of(batch.column(place), plan.id))
+            ids = _JOIN.names(ids_of(batch.column(place), identity))
             names.append(np.ascontiguousarray(ids).view("<u8").reshape(-1, 2))
             cells.append(finder.find(batch).astype(np.int64))
     return wave, _People(np.concatenate([np.zeros((0, 2), "<u8"), *names]), np.concatenate([np.zeros(0, int), *cells]))
 
 
 def _joined(people: Sequence[_People]) -> tuple[Array, Array]:
-    """The cells of people in all files, shape (kinds of people, files), -1 where they are not; and how many they are."""
+    """The cells of people in all files, shape (kinds of people, files), -1 where they are not; and their numbers."""
     names = np.concatenate([one.names for one in people])
     order = np.lexsort((names[:, 1], names[:, 0]))
     new = np.ones(len(names), dtype=bool)

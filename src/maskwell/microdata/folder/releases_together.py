@@ -154,10 +154,10 @@ def _is_carried_on(release: AnyRelease, stage: Stage, one: StageRecord) -> bool:
 def _is_beyond(release: AnyRelease, protection: Protection, parity: float, match: float | None) -> bool:
     asked = {**asked_of(protection)}
     limit = release.plan.match_of(protection)
-    if (
-        limit is not None and release.linked is None
-    ):  # which is looked at in the pairs of all files, where that is known
+    if limit is not None:
         asked["match"] = limit
+    if release.linked is not None and release.linked.chance is not None:  # of the pairs that are there
+        match = release.linked.chance
     if protection.caps:
         return True
     for name, bound in asked.items():

@@ -1,4 +1,4 @@
-"""What several releases of the same people reveal together to somebody who sees which released records are one person's.
+"""What several releases of the same people reveal to somebody who sees which released records are one person's.
 
 A person is a cell of one larger table, by the true cells in all files, x = (x_1, x_2, ...); where a person is not in a
 file, that is seen. The released record is z = (z_1, z_2, ...). All chances of a match are those of one release with
@@ -96,8 +96,9 @@ def linked_chances(waves: Sequence[Wave], cells: Array, counts: Array, intruder:
         risks = vars(risks_of(arrivals))
         measured = {name: float(risks[name].max()) for name in ("in_range", "strict", "any_release")}
         look = measured["any_release"]
-    chance = intruder.chances({name: np.array([x]) for name, x in (measured | {"released_counts": sure}).items()})
-    return LinkedChances(float(chance[0]), look, min(one_file, look), sure, exact=True)
+    measured["released_counts"] = sure
+    chance = float(intruder.chances({name: np.array([one]) for name, one in measured.items()})[0])
+    return LinkedChances(chance, look, min(one_file, look), sure, exact=True)
 
 
 def _arrivals(waves: Sequence[Wave], cells: Array, counts: Array) -> SparseArrivals:
@@ -106,13 +107,13 @@ def _arrivals(waves: Sequence[Wave], cells: Array, counts: Array) -> SparseArriv
     laws = _Laws(waves)
     rows, own, entries = dict[Hashable, int](), list[int](), list[tuple[int, int, float]]()
     for number, places in enumerate(cells.tolist()):
-        for report, p in laws.of(places).items():
-            entries.append((rows.setdefault(report, len(rows)), number, p))
+        for report, one in laws.of(places).items():
+            entries.append((rows.setdefault(report, len(rows)), number, one))
         own.append(rows.setdefault(laws.truth(places), len(rows)))
-    row, cell, p = (np.array(one) for one in zip(*entries, strict=True))
-    whole = np.minimum(p, 1.0)  # a sum of products may be above one by a rounding
+    row, cell, p = (np.array(part) for part in zip(*entries, strict=True))
     alone = np.bincount(cell, minlength=len(cells)) == 1
-    return SparseArrivals.of(counts, np.array(own), len(rows), row, cell, np.where(alone[cell], 1.0, whole))
+    chances = np.where(alone[cell], 1.0, np.minimum(p, 1.0))  # sums of products are off by a rounding
+    return SparseArrivals.of(counts, np.array(own), len(rows), row, cell, chances)
 
 
 @dataclass(eq=False)

@@ -128,7 +128,7 @@ def refusal(release: AnyRelease) -> InfeasibleError | PublishError | None:
     """Why the plan would not be carried out, if it would not."""
     try:
         check_kept(release)
-        check_linked(release.linked, release.plan)
+        check_linked(release.linked)
     except (InfeasibleError, PublishError) as error:
         return error
     return None
