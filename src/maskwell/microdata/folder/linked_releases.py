@@ -6,7 +6,7 @@ intruder is granted their counts, and sees which released records are one person
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,12 +98,15 @@ def linked_risk(release: AnyRelease, ledger: Ledger, rows: Rows, earlier: Sequen
     path = None if rows.path is None else str(rows.path)
     before = [one for one in ledger.of_dataset(plan.dataset, rows.path) if one.stages]
     files = _files(before, earlier)
-    if not before or not plan.keys or release.keyed is None:
+    own = frozenset[str]() if path is None else frozenset(digest for _, digest in source_hashes(path))
+    by_row = release.keyed is None or all(own == {*one.source} for one in before)
+    if not before or not plan.keys or (plan.id is None and by_row):  # there is nobody to join, or nothing changed
         return None
     numbers, accepted = tuple(one.number for one in before), LINKED_RELEASES in plan.accept
     limited = plan.match is not None and not accepted
     try:
-        waves, people = _waves(release, rows, before, files, path)
+        files = files if path is None else {**files, own: path}
+        waves, people = _waves(release, rows, before, files)
     except _Lacking as reason:
         return LinkedRisk(numbers, lacking=str(reason), accepted=accepted, beyond=limited)
     cells, counts = _joined(people)
@@ -150,18 +153,16 @@ def _waves(
     release: AnyRelease,
     rows: Rows,
     before: Sequence[ReleaseRecord],
-    files: dict[frozenset[str], str],
-    path: str | None,
+    files: Mapping[frozenset[str], str],
 ) -> tuple[list[Wave], list[_People]]:
     """Each file as a wave with its people, the one that is to be released last."""
     plan = release.plan
     if plan.id is None:
         raise _Lacking("the plan names no column of ids")
-    own = frozenset[str]() if path is None else frozenset(digest for _, digest in source_hashes(path))
     found, people = list[Wave](), list[_People]()
     for record in before:
         as_then, stages = _of_receipt(record)
-        place = path if own and own == {*record.source} else files.get(frozenset(record.source))
+        place = files.get(frozenset(record.source))
         if place is None:
             raise _Lacking(f"the true file of {record.title} is not named as an earlier file")
         try:
