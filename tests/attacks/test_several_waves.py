@@ -20,6 +20,7 @@ from maskwell.errors import ParameterError, PublishError
 from maskwell.microdata.publication import release_into
 from maskwell.microdata.records.row_releaser import draws_of
 from maskwell.microdata.risk import several_waves
+from maskwell.reports.text.release_report import release_report
 
 EACH = 20
 PEOPLE = [1, 1, 2, 3, 5, 9, 20, 40, 30]
@@ -114,7 +115,9 @@ def test_without_the_earlier_file_or_above_the_limit_a_plan_is_refused_and_each_
     above = refused(PublishError, "has all releases", released, "two.csv", "two", plan_of(accept=()), **carried)
     assert above.objects["linked"]["one_look"] > 0.1
     accepted = released("two.csv", "two", plan_of(), **carried)
-    assert accepted.linked is not None and accepted.linked.words in accepted.notes
+    assert accepted.linked is not None and accepted.linked.accepted
+    said = accepted.linked.words
+    assert f"{said[0].upper()}{said[1:]}." in " ".join(str(release_report(accepted, "two")).split())
     assert accepted.to_dict()["linked_releases"]["chance"] == above.objects["linked"]["chance"]
 
 

@@ -120,7 +120,7 @@ def with_earlier(
     path, linked = rows.path, linked_risk(assessed, ledger, rows, earlier_files)
     assessed = replace(assessed, origin=replace(assessed.origin, linked=linked))
     again, same = (together.drawn_again(assessed, ledger, path), together.same_matrices(assessed, ledger, path))
-    words = (*([] if linked is None else [linked.words]), *(one.words for one in again), *same)
+    words = (*(one.words for one in again), *same)
     return replace(assessed, origin=replace(assessed.origin, drawn_again=again, words=words))
 
 

@@ -27,7 +27,7 @@ from maskwell.microdata.risk.intruders import Intruder
 from maskwell.microdata.risk.joint_disclosure import best_looks
 from maskwell.microdata.stages.stage import Stage, State
 
-MOST_WAYS = 1_000_000  # combinations of draws that are followed one by one
+MOST_WAYS = 500_000  # combinations of draws that are followed one by one
 ABSENT: tuple[()] = ()  # a person who is not in a file, which is seen
 
 Column = list[tuple[int, float]]

@@ -139,7 +139,7 @@ def _would_not_be(release: AnyRelease, refused: InfeasibleError | PublishError) 
     risk, bound = release.risk, release.plan.match
     after = None if risk is None else risk.after
     if risk is None or after is None or bound is None or not after.records_above:
-        return [sentence(f"The plan would be refused: {refused.message}.")]
+        return [sentence(" ".join([f"The plan would be refused: {refused.message}.", *head.linked_headline(release)]))]
     above = words.above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
     worst = sentence(f"{words.easiest(risk, release.labels)}.")
     return [sentence(f"The plan would be refused: {above}."), worst]
