@@ -5,16 +5,19 @@ draws is also tried on draws themselves: a false alarm has a chance below 1e-6 f
 """
 
 import csv
+import json
 from collections import Counter
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.command_line import run
 from tests.support.quiet import refused
 from tests.support.waves_cases import FORMS, KEY, Case, _Wave, case_of, law_of, tried
 
-from maskwell import Release, ReleasePlan
+from maskwell import KeyedRandom, Release, ReleasePlan
 from maskwell.core.randomness import SECURE
 from maskwell.errors import ParameterError, PublishError
 from maskwell.microdata.publication import release_into
@@ -121,14 +124,44 @@ def test_without_the_earlier_file_or_above_the_limit_a_plan_is_refused_and_each_
     assert accepted.to_dict()["linked_releases"]["chance"] == above.objects["linked"]["chance"]
 
 
-def test_the_same_file_again_needs_no_earlier_file_and_finds_what_one_release_finds(place: Path) -> None:
+@pytest.mark.parametrize("follows", [False, True])
+def test_the_same_file_again_needs_no_earlier_file_and_finds_what_one_release_finds(place: Path, follows: bool) -> None:
+    """Also where a column follows from a key, stays as it is, and so shows which records moved."""
     people(1, 0, "one.csv")
-    first = released("one.csv", "one", plan_of(accept=()))
-    second = released("one.csv", "two", plan_of(accept=()))
-    assert rows_of("one") == rows_of("two")
+    if follows:
+        lines = Path("one.csv").read_text(encoding="utf-8").splitlines()
+        north = [f"{line},{'north' if line.split(',')[1] in 'abcdeg' else 'south'}" for line in lines[1:]]
+        Path("one.csv").write_text("\n".join([f"{lines[0]},part", *north, ""]), encoding="utf-8")
+    protect = [{"variables": ["region", "sex"], "method": "method1", "theta": "0.5"}]
+    plan = ReleasePlan.of(protect, keys=["region", "sex"], id="pid", dataset="people")
+    first = released("one.csv", "one", plan)
+    second = released("one.csv", "two", plan)
+    assert sorted(rows_of("one")) == sorted(rows_of("two"))
     assert first.linked is None and second.linked is not None and first.risk is not None
-    assert first.risk.after is not None
+    assert first.risk.after is not None and second.file.seen == ("part",) * follows
     assert second.linked.one_look == pytest.approx(first.risk.after.max_risk_any_release, abs=1e-12)
+
+
+def test_the_command_prints_the_figure_in_dry_runs_json_and_receipts(place: Path) -> None:
+    people(1, 0, "wave1.csv")
+    people(2, 0.1, "wave2.csv")
+    Path("refused.toml").write_text(plan_of(accept=()).to_toml(), encoding="utf-8")
+    Path("plan.toml").write_text(plan_of().to_toml(), encoding="utf-8")
+    KeyedRandom.new_file("secret.key")
+    key = ["--key", "secret.key"]
+    run("release", "wave1.csv", "--plan", "refused.toml", *key, "-o", "first")
+    more = [*key, "--matrices", "first/internal/receipt.json", "--earlier-files", "wave1.csv"]
+    dry = run("release", "wave2.csv", "--plan", "refused.toml", *more, "--dry-run", status=1)
+    said = " ".join(dry.out.split())
+    assert "finds the right record with a chance of 100 %" in said and "--earlier-files wave1.csv --dry-run" in said
+    told = run("release", "wave2.csv", "--plan", "plan.toml", *more, "--json", "-o", "second").json()
+    receipt = json.loads(Path("second/internal/receipt.json").read_text(encoding="utf-8"))
+    assert told["linked_releases"] == receipt["linked_releases"]
+    assert told["linked_releases"]["earlier"] == [1] and told["linked_releases"]["accepted"]
+    assert told["linked_releases"]["words"][1:] in " ".join(
+        unescape(Path("second/internal/report.html").read_text(encoding="utf-8")).split()
+    )
+    assert "linked_releases" not in Path("second/public/receipt.json").read_text(encoding="utf-8")
 
 
 def test_too_many_combinations_get_a_bound(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def _waves(
             raise _Lacking(f"the true file of {record.title} is not named as an earlier file")
         try:
             records, as_then = prepared(Rows.of(place), as_then)
-            wave, its = _wave(records, as_then, stages, plan.id)
+            wave, its = _wave(records, as_then, stages, plan.id, release.file.seen)
         except MaskwellError as error:
             raise _Lacking(f"the records of {record.title} cannot be joined: {error.message}") from error
         found.append(wave)
@@ -176,7 +176,7 @@ def _waves(
         Randomized(stage, _kept(release.keyed, plan.dataset, basis_of(release, stage)[KEPT_BY], release.keeps(stage)))
         for stage in release.stages
     ]
-    wave, its = _wave(rows, plan, drawn, plan.id)
+    wave, its = _wave(rows, plan, drawn, plan.id, release.file.seen)
     return [*found, wave], [*people, its]
 
 
@@ -203,15 +203,21 @@ def _of_receipt(record: ReleaseRecord) -> tuple[ReleasePlan, list[Randomized]]:
     ]
 
 
-def _wave(rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized], identity: str) -> tuple[Wave, _People]:
-    """A file with its plan as a wave, and its people by a column of ids, which is the same for all files."""
+def _wave(
+    rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized], identity: str, seen: Sequence[str]
+) -> tuple[Wave, _People]:
+    """A file with its plan as a wave, and its people by a column of ids, which is the same for all files.
+
+    ``seen`` are columns that follow from a key, and show which records moved.
+    """
     check_ids(rows, identity)
     stages, asked = [one.stage for one in drawn], plan.missing != "category"
     columns = risk_columns(plan) if JOINT_TABLE in plan.accept else joint_columns(plan)
-    table = count_tables(rows, [columns], declared=asked)[0]
-    shown = [name for name in unchanged_columns(stages, plan.keys) if name not in plan.unpublished]
+    follow = [name for name in seen if name in rows.schema.names and name not in plan.unpublished]
+    table = count_tables(rows, [tuple(dict.fromkeys([*columns, *follow]))], declared=asked)[0]
+    within = [name for name in unchanged_columns(stages, plan.keys) if name not in plan.unpublished]
     visible = [name for name in table.columns if name not in plan.unpublished]
-    known = [*dict.fromkeys([*plan.keys, *(name for name in shown if name in table.columns)])]
+    known = [*dict.fromkeys([*plan.keys, *(name for name in (*within, *follow) if name in table.columns)])]
     wave = Wave(table, drawn, known, visible)
     names, cells = list[Array](), list[Array]()
     with rows.open_stored([*table.columns]) as source:
