@@ -6,6 +6,7 @@ import multiprocessing
 import re
 import shutil
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def test_releases_that_end_at_once_lose_no_line(place: Path, kind: str) -> None:
     with pool:
         assert [*pool.map(end_of, [1] * 24)] == [None] * 24
     assert len(read_ledger("k.ledger").lines) == lines + 24
+
+
+def test_of_releases_at_once_each_is_in_the_ledger_or_is_refused(place: Path) -> None:
+    def one(folder: str) -> None:
+        with suppress(DataFileError):  # another release was written down meanwhile
+            released(folder)
+
+    released("before")
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(one, "abc")] == [None] * 3
+    out = {folder for folder in "abc" if Path(folder).is_dir()}
+    written = {Path(record.folder).name for record in read_ledger("k.ledger").releases if record.state == RELEASED}
+    assert out and written == {"before", *out}
 
 
 def test_another_bound_or_order_draws_anew_and_is_refused_with_figures(place: Path) -> None:
