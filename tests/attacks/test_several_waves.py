@@ -109,7 +109,9 @@ def test_without_the_earlier_file_or_above_the_limit_a_plan_is_refused_and_each_
     people(2, 0.1, "two.csv")
     carried: dict[str, Any] = {"matrices": "one/internal/receipt.json"}
     released("one.csv", "one", plan_of(accept=()))
-    unknown = refused(PublishError, "is not known", released, "two.csv", "two", plan_of(accept=()), **carried)
+    unknown = refused(
+        PublishError, "not known: the true file of release 1", released, "two.csv", "two", plan_of(accept=()), **carried
+    )
     assert "earlier_files" in unknown.hint and unknown.objects["linked"]["chance"] is None
     refused(
         ParameterError, "no earlier release", released, "two.csv", "x", plan_of(), earlier_files=["two.csv"], **carried

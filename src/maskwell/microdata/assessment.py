@@ -175,16 +175,15 @@ def _as_earlier(
             raise
         beyond = [set[State]() for _ in earlier]
     own, tighter, _ = _against_all_columns(plan, lambda part: build(part, ()), file.fits, None)
-    for number in range(MOST_ROUNDS + 1):
-        if number == MOST_ROUNDS:
-            beyond = [{*stage.states} for stage in own]
+    every = [{*stage.states} for stage in own]
+    for number in range(1, MOST_ROUNDS + 1):
         stages = build(tighter, [*zip(own, beyond, strict=True)])
         joined = _joined(plan, stages, file.fits)
         more = _states_above(plan, stages, file, joined)
         grown = [one | other for one, other in zip(beyond, more, strict=True)]
-        if not any(more):
+        if not any(more) or beyond == every:
             break
-        beyond = grown if grown != beyond else [{*stage.states} for stage in own]
+        beyond = grown if grown != beyond and number < MOST_ROUNDS - 1 else every
     return stages, tighter, joined
 
 

@@ -158,18 +158,18 @@ def _waves(
     """Each file as a wave with its people, the one that is to be released last."""
     plan = release.plan
     if plan.id is None:
-        raise _Lacking("the plan names no column of ids")
+        raise _Lacking("the plan names no ids")
     found, people = list[Wave](), list[_People]()
     for record in before:
         as_then, stages = _of_receipt(record)
         place = files.get(frozenset(record.source))
         if place is None:
-            raise _Lacking(f"the true file of {record.title} is not named as an earlier file")
+            raise _Lacking(f"the true file of release {record.number} is not named")
         try:
             records, as_then = prepared(Rows.of(place), as_then)
             wave, its = _wave(records, as_then, stages, plan.id, release.file.seen)
         except MaskwellError as error:
-            raise _Lacking(f"the records of {record.title} cannot be joined: {error.message}") from error
+            raise _Lacking(f"the records of release {record.number} cannot be joined") from error
         found.append(wave)
         people.append(its)
     drawn = [
@@ -189,13 +189,13 @@ def _of_receipt(record: ReleaseRecord) -> tuple[ReleasePlan, list[Randomized]]:
     path = Path(record.folder) / INTERNAL / RECEIPT
     try:
         if not path.is_file() or sha256_of(path) != record.receipt:
-            raise _Lacking(f"the internal receipt of {record.title} is not where it was")
+            raise _Lacking(f"the receipt of release {record.number} is gone or changed")
         receipt = load_receipt(str(path))
         plan, stages = ReleasePlan.from_dict(receipt.plan), stages_of(receipt)
     except (OSError, ValueError, MaskwellError) as error:
-        raise _Lacking(f"the internal receipt of {record.title} cannot be read") from error
+        raise _Lacking(f"the receipt of release {record.number} cannot be read") from error
     if len(stages) != len(record.stages):
-        raise _Lacking(f"the internal receipt of {record.title} has other matrices")
+        raise _Lacking(f"the receipt of release {record.number} has other matrices")
     pairs: Iterator[tuple[Stage, Any]] = zip(stages, record.stages, strict=True)
     return plan, [
         Randomized(stage, _kept(record.commitment, record.dataset, one.basis.get(KEPT_BY), one.draws != "fresh"))
