@@ -35,7 +35,8 @@ GIVEN = {"AverageSecurity", "Bounds", "Demand", "Improves", "Measure", "ReleaseP
 
 PARTS = {
     "AttributeRisk",
-    "ReportedAttribute", "DrawnAgain", "JoinedRisk", "JointRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
+    "ReportedAttribute", "DrawnAgain",
+    "LinkedRisk", "JoinedRisk", "JointRisk", "RecodeEffect", "SpecialUniques", "UnitRisk",
     "Analysis", "Association", "ComparedTerm", "Diversity", "Efficiency", "Entry",
     "FileRisk", "Garbling", "Hazard", "Inflation", "Itemset", "LevelContribution", "Option", "PathParities",
     "PropensityScore", "Randomized", "RegressionComparison", "ReleasedColumns", "RiskUtilityPoint", "Rule",

@@ -149,7 +149,9 @@ def test_draws_are_kept_by_key_and_a_seed_is_for_demonstrations(csv: Path) -> No
     run("release", csv, "--plan", "keyed.toml", "--key", "secret.key", "-o", "one")
     lines = csv.read_text().splitlines()
     Path("turned.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    run("release", "turned.csv", "--plan", "keyed.toml", "--key", "secret.key", "-o", "two")
+    turned = ("release", "turned.csv", "--plan", "keyed.toml", "--key", "secret.key", "-o", "two")
+    refused(*turned, saying="the true file of release 1 is not named")
+    run(*turned, "--earlier-files", csv)
     one, two = (Path(f"{name}/public/data.csv").read_text().splitlines()[1:] for name in ("one", "two"))
     assert one == two[::-1]
     assert "pid" not in Path("one/public/data.csv").read_text().splitlines()[0]

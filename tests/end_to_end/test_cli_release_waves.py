@@ -141,13 +141,14 @@ def test_states_and_combinations_that_earlier_matrices_do_not_know_are_refused(
     waves: tuple[list[str], list[str]],
 ) -> None:
     first, _ = waves
-    release("one.csv", HEAD + METHOD1, "one")
+    plan = HEAD + METHOD1 + 'again = "0.5"\n'  # single draws of new states have columns of their own
+    release("one.csv", plan, "one")
     write("secret.csv", {"pid": range(ROWS), "job": ["spy", *first[1:]]})
     more = ("--key", "secret.key", "--matrices", "one/internal/receipt.json", "-o", "two")
     command = ("release", "secret.csv", "--plan", "plan.toml", *more)
     assert "spy" not in refused(*command, saying="all categories of 'job': 1 new, records 1")
     assert not Path("two").exists()
-    plan = HEAD + METHOD1.replace("method =", 'within = ["sex"]\nmethod =')
+    plan = plan.replace("method =", 'within = ["sex"]\nmethod =')
     write("one.csv", {"pid": range(60), "sex": ["f"] * 30 + ["m"] * 30, "job": ["a", "b"] * 15 + ["a", "c"] * 15})
     write("two.csv", {"pid": range(60), "sex": ["f"] * 30 + ["m"] * 30, "job": ["a", "c"] * 15 + ["a", "b"] * 15})
     release("one.csv", plan, "first")

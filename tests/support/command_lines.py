@@ -189,7 +189,8 @@ release people.csv --init --keys sex
 release people.csv --plan plan.toml --dry-run
 release people.csv --plan plan.toml -o new
 release people.csv --plan plan.toml -o new --ledger new.ledger --draw-anew
-release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new --record-risks
+release people.csv --plan plan.toml --key secret.key --matrices released/internal/receipt.json -o new \
+--record-risks --earlier-files people.csv
 release --new-key new.key
 risk people.csv --keys sex,region
 risk data.csv --keys region,age --weights weight --contributions --sensitive-columns town --separator , --encoding utf-8

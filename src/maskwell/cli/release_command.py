@@ -39,6 +39,7 @@ class Asked(opt.OfRows):
     matrices: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
     ledger: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
     draw_anew: bool = opt.option(is_flag=True)
+    earlier_files: tuple[str, ...] = opt.option(type=opt.FilePath(), metavar="FILE", multiple=True)
     new_key: str | None = opt.option(type=opt.FilePath(), metavar="FILE")
     seed: int | None = opt.option(type=int, metavar="N")
     force: bool = opt.option(is_flag=True)
@@ -64,6 +65,7 @@ NOT_WITH_NEW_KEY = (
         "key",
         "matrices",
         "ledger",
+        "earlier_files",
     ),
     "plot",
 )
@@ -145,7 +147,8 @@ def _start(file: str, asked: Asked) -> None:
 
 
 def _try_out(file: str, plan: ReleasePlan, plan_file: str, asked: Asked) -> None:
-    from maskwell.errors import InfeasibleError
+    from maskwell.errors import InfeasibleError, PublishError
+    from maskwell.microdata.folder.linked_releases import check_linked
     from maskwell.microdata.kept_bounds import check_kept
     from maskwell.reports.pictures.risk_utility_map import plot_risk_utility
     from maskwell.reports.text.release_report import dry_run_report
@@ -154,7 +157,15 @@ def _try_out(file: str, plan: ReleasePlan, plan_file: str, asked: Asked) -> None
     opt.check_plot(asked.plot, force=asked.force, inputs=[file, plan_file])
     secret, ledger = _key(asked.key, plan), asked.ledger_file
     with Progress() as progress:
-        tried = dry_run(file, plan, key=secret, matrices=asked.matrices, ledger=ledger, progress=progress)
+        tried = dry_run(
+            file,
+            plan,
+            key=secret,
+            matrices=asked.matrices,
+            ledger=ledger,
+            earlier_files=asked.earlier_files,
+            progress=progress,
+        )
     release, points = tried.release, tried.points
     bound = None if plan.match is None else float(plan.match)
     drawn = opt.write_plot(
@@ -165,12 +176,14 @@ def _try_out(file: str, plan: ReleasePlan, plan_file: str, asked: Asked) -> None
         print_json({**release.to_dict(), **beside, **drawn})
     else:
         named = None if ledger == f"{asked.key}.ledger" else ledger
-        options = {"--key": asked.key, "--matrices": asked.matrices, "--ledger": named}
+        options = {"--key": [asked.key], "--matrices": [asked.matrices], "--ledger": [named]}
+        options |= {"--earlier-files": [*asked.earlier_files]}
         report = dry_run_report(release, points, tried.recodes, source=file, plan=plan_file, given=options)
         print_lines(opt.with_plot(report, drawn))
     try:
         check_kept(release)
-    except InfeasibleError:  # the plan does not keep what it asks for
+        check_linked(release.linked)
+    except (InfeasibleError, PublishError):  # the plan does not keep what it asks for
         raise SystemExit(1) from None
 
 
@@ -190,6 +203,7 @@ def _carry_out(file: str, plan: ReleasePlan, folder: str, asked: Asked) -> None:
             matrices=asked.matrices,
             ledger=asked.ledger_file,
             draw_anew=asked.draw_anew,
+            earlier_files=asked.earlier_files,
             progress=progress,
         )
     if not done.private:

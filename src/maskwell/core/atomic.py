@@ -334,7 +334,7 @@ class _Partial:
         if replaces and not stat.S_ISREG(self.target.lstat().st_mode):
             raise OSError("something else than a file has taken its name")
         if replaces and naming.several:
-            self._keep_old()
+            self._keep_old(naming.held)
         naming.back.callback(self._take_back, naming, made, replaces=replaces)
         if naming.force:
             place.replace(self.target)
@@ -345,7 +345,12 @@ class _Partial:
                 raise _exists(self.path, naming.again) from error
         sync_folder(self.target.parent)
 
-    def _keep_old(self) -> None:
+    def _keep_old(self, held: ExitStack) -> None:
+        if os.name != "nt":  # both names are of one file: while it is locked, no other run takes one for a leftover
+            with suppress(OSError):
+                handle = os.open(self.target, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+                held.callback(os.close, handle)
+                is_locked(handle)
         try:
             os.link(self.target, self.old)
         except OSError as error:  # without links it stays replaced, and that is said
@@ -370,13 +375,14 @@ class _Naming:
     several: bool
     back: ExitStack
     stay: list[str]
+    held: ExitStack  # closed when all have their names, or none
 
 
 def _name_all(outputs: Sequence[_Spool | _Partial], *, force: bool, again: str) -> None:
     """Give all outputs their names, or none; the error says what could not be taken back."""
-    naming = _Naming(force, again, len(outputs) > 1, ExitStack(), [])
+    naming = _Naming(force, again, len(outputs) > 1, ExitStack(), [], ExitStack())
     try:
-        with naming.back:
+        with naming.held, naming.back:
             for output in sorted(outputs, key=lambda one: isinstance(one, _Partial)):  # streams fail more easily
                 output.finish(naming)
             naming.back.pop_all()

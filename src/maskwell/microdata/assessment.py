@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
+import numpy as np
+
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.freed_memory import give_back_memory
@@ -14,6 +16,7 @@ from maskwell.core.verdicts import above, at_most
 from maskwell.engines.kept_rows import kept_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
+from maskwell.errors import InfeasibleError, UnknownCategoryError
 from maskwell.microdata import true_file
 from maskwell.microdata.plans.recodes import check_labels_met
 from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
@@ -28,8 +31,9 @@ from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import DrawnUnits, have_one_draw, units_told
 from maskwell.microdata.risk.unit_table import SeenUnits, shown_unit
 from maskwell.microdata.side_channels import check_side_channels, side_channel_risk, side_channel_warnings
-from maskwell.microdata.stages.stage import Stage, unchanged_columns
-from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
+from maskwell.microdata.stages.given_stages import can_carry_on
+from maskwell.microdata.stages.stage import Stage, State, unchanged_columns
+from maskwell.microdata.stages.stage_building import CarriedOn, ColumnFits, build_stages
 from maskwell.microdata.table_keeping import keep_tables
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
 from maskwell.microdata.utility.propensity import propensity_score, widest_table
@@ -113,10 +117,14 @@ def assess_counts(
     give_back_memory()
     external = true_file.count_external(plan) if earlier is None else None
 
-    def build(part: Fraction) -> tuple[Stage, ...]:
-        return build_stages(plan, file.tables, external, earlier, file.sizes, file.fits, part)
+    def build(part: Fraction, anew: CarriedOn | None = None) -> tuple[Stage, ...]:
+        as_then = earlier if anew is None or anew else None
+        return build_stages(plan, file.tables, external, as_then, file.sizes, file.fits, part, anew)
 
-    stages, tighter, joined = _against_all_columns(plan, build, file.fits, tighter)
+    if earlier is None:
+        stages, tighter, joined = _against_all_columns(plan, build, file.fits, tighter)
+    else:
+        stages, tighter, joined = _as_earlier(plan, build, file, earlier)
     give_back_memory()
     judge = Judge(plan, stages, file, joined)
     risk, utility = judge.risk(), judge.utility()
@@ -163,6 +171,60 @@ def _against_all_columns(
         # the share falls more slowly than the limit that a matrix is made for
         before, hopeless = joined, float(part * limit) / joined.to_spare * true_file.SLACK
     return stages, part, joined
+
+
+MOST_ROUNDS = 8  # sets of states that are drawn anew, before all are
+
+
+def _as_earlier(
+    plan: ReleasePlan, build: Callable[..., tuple[Stage, ...]], file: TrueFile, earlier: Sequence[Stage]
+) -> tuple[tuple[Stage, ...], Fraction, JoinedRisk | None]:
+    """The matrices of an earlier release; where they would break the limit, columns of the plan's own in their place.
+
+    States whose records are above the limit are drawn anew, then those that this puts above it, at last all: then the
+    matrix is the one that the plan has without an earlier release.
+    """
+    whole, joined = Fraction(1), None
+    possible = any(can_carry_on(stage) for stage in earlier)
+    try:
+        stages = build(whole)
+        joined = _joined(plan, stages, file.fits)
+        beyond = _states_above(plan, stages, file, joined)
+        if not any(beyond) or not possible:
+            return stages, whole, joined
+    except (UnknownCategoryError, InfeasibleError):
+        if not possible:
+            raise
+        beyond = [set[State]() for _ in earlier]
+    own, tighter, _ = _against_all_columns(plan, lambda part: build(part, ()), file.fits, None)
+    every = [{*stage.states} for stage in own]
+    for number in range(1, MOST_ROUNDS + 1):
+        stages = build(tighter, [*zip(own, beyond, strict=True)])
+        joined = _joined(plan, stages, file.fits)
+        more = _states_above(plan, stages, file, joined)
+        grown = [one | other for one, other in zip(beyond, more, strict=True)]
+        if not any(more) or beyond == every:
+            break
+        beyond = grown if grown != beyond and number < MOST_ROUNDS - 1 else every
+    return stages, tighter, joined
+
+
+def _states_above(
+    plan: ReleasePlan, stages: Sequence[Stage], file: TrueFile, joined: JoinedRisk | None
+) -> list[set[State]]:
+    """Of each stage the states of records above the limit of the plan; all, where only a whole file can be above it."""
+    risk = Judge(plan, (*stages,), file, joined).risk()
+    if plan.match is None or risk is None or risk.after is None:
+        return [set() for _ in stages]
+    if joined is not None and plan.against.weighs_columns and above(joined.to_spare, plan.match):
+        return [{*stage.states} for stage in stages]
+    table, found = risk.table, list[set[State]]()
+    over = [table.label(int(cell)) for cell in np.flatnonzero(above(risk.risk, float(plan.match), scale=1))]
+    for stage in stages:
+        places = [table.place(name) for name in stage.columns if name in table.columns]
+        known = len(places) == len(stage.columns)
+        found.append({tuple(label[place] for place in places) for label in over} & {*stage.states} if known else set())
+    return found
 
 
 def _joined(plan: ReleasePlan, stages: Sequence[Stage], fits: ColumnFits) -> JoinedRisk | None:

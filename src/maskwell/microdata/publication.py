@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from maskwell.microdata.folder import ledger as ledgers
 from maskwell.microdata.folder import release_folder as folders
 from maskwell.microdata.folder import releases_together as together
 from maskwell.microdata.folder.ledger import Ledger
+from maskwell.microdata.folder.linked_releases import check_linked, linked_risk
 from maskwell.microdata.folder.matrix_disclosure import check_matrix
 from maskwell.microdata.folder.receipt import Receipt, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt
@@ -54,6 +55,7 @@ def release_into(
     record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
+    earlier_files: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Release:
     """Carry out a plan on a file as :func:`maskwell.release` does; ``page`` writes the report of a draw and hashes."""
@@ -73,8 +75,9 @@ def release_into(
         check_matrix(plan, stage)
     if book is not None:
         ledgers.check_not_cut(book, assessed, folder)
-        assessed = with_earlier(assessed, book, path)
+        assessed = with_earlier(assessed, book, rows, earlier_files)
         together.check_again(assessed.drawn_again, allowed=draw_anew)
+        check_linked(assessed.linked, allowed=draw_anew)
     with written_down(book, folder) as entry, folders.release_folder(folder) as partial:
         public, internal = partial / PUBLIC, partial / INTERNAL
         output, count = public / folders.data_name(assessed), assessed.rows
@@ -111,8 +114,12 @@ def _write_records(release: Draw, path: str, folder: Path) -> Path:
     return output
 
 
-def with_earlier(assessed: Assessment, ledger: Ledger, path: str | None) -> Assessment:
+def with_earlier(
+    assessed: Assessment, ledger: Ledger, rows: Rows, earlier_files: Sequence[str | Path] = ()
+) -> Assessment:
     """What was assessed, with what earlier releases of the same data set, or of the same file, imply beside it."""
+    path, linked = rows.path, linked_risk(assessed, ledger, rows, earlier_files)
+    assessed = replace(assessed, origin=replace(assessed.origin, linked=linked))
     again, same = (together.drawn_again(assessed, ledger, path), together.same_matrices(assessed, ledger, path))
     words = (*(one.words for one in again), *same)
     return replace(assessed, origin=replace(assessed.origin, drawn_again=again, words=words))

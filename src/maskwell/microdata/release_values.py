@@ -28,6 +28,7 @@ from maskwell.microdata.utility.utility_report import UtilityReport, expected_sh
 from maskwell.notes import Note
 
 if TYPE_CHECKING:
+    from maskwell.microdata.folder.linked_releases import LinkedRisk
     from maskwell.microdata.folder.releases_together import DrawnAgain
 
 
@@ -51,6 +52,8 @@ class Origin:
     # Columns that earlier releases drew independently, as a ledger records, and what all reveal together
     drawn_again: tuple[DrawnAgain, ...] = ()
     words: tuple[str, ...] = ()  # What a reader should know of earlier releases
+    # What somebody finds who has them all and sees which records are one person's
+    linked: LinkedRisk | None = None
 
 
 PRIVATE = Origin()  # draws that nobody can repeat, of data that no ledger knows
@@ -122,6 +125,7 @@ class AnyRelease(Result):
     private: bool = _asked("origin.private")
     keyed: str | None = _asked("origin.keyed")
     drawn_again: tuple[DrawnAgain, ...] = _asked("origin.drawn_again")
+    linked: LinkedRisk | None = _asked("origin.linked")
 
     @cached_property
     def variables(self) -> dict[str, Stage]:
@@ -182,6 +186,7 @@ class AnyRelease(Result):
             "draws": draws_told(self),
             "drawn_again": [one.to_dict() for one in self.drawn_again],
             **({"kept_tables": [one.to_dict() for one in self.kept]} if self.kept else {}),
+            **({} if self.linked is None else {"linked_releases": self.linked.to_dict()}),
             "files": list(self.files),
         }
 

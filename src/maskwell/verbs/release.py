@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar, overload
 
-from maskwell.core.arguments import Flag, check_kind, check_path
+from maskwell.core.arguments import Flag, check_kind, check_path, list_of
 from maskwell.core.atomic import scratch_file
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
@@ -86,6 +86,7 @@ def release(
     record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
+    earlier_files: str | Path | Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Release: ...
 def release(
@@ -99,6 +100,7 @@ def release(
     record_risks: bool = False,
     ledger: str | Path | None = None,
     draw_anew: bool = False,
+    earlier_files: str | Path | Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Release | ReleasedTable:
     """Carry out a plan on a file or a table: into the folder of a release, or in memory.
@@ -136,6 +138,10 @@ def release(
         With a key there is always one: beside the file of the key, or beside the folder where the key has no file.
     draw_anew
         Whether columns may be drawn anew although a bound of the plan does not hold for all releases together.
+    earlier_files
+        The true files of earlier releases in the ledger, where they differ from this one: what all releases reveal
+        together is then computed from the records of the same people. A plan with a limit needs them, or accepts
+        ``"linked-releases"``.
     progress
         Told how far it is.
 
@@ -151,14 +157,15 @@ def release(
     """
     asked, table = _plan_of(plan), Rows.of(data)
     if folder is None:
-        if any((key, matrices, ledger, record_risks, table.path is not None or not table.at_hand)):
+        if any((key, matrices, ledger, record_risks, earlier_files, table.path is not None or not table.at_hand)):
             raise ParameterError("a-file-a-table-of-spark")
         return release_table(data, asked, random=random)
     check_path(folder=folder)
     if ledger is None and isinstance(key, KeyedRandom):
         ledger = ledger_beside(key, folder)
     options: dict[str, Any] = {"random": random, "key": key, "matrices": matrices, "record_risks": record_risks}
-    options |= {"ledger": ledger, "draw_anew": draw_anew, "progress": progress}
+    options |= {"ledger": ledger, "draw_anew": draw_anew, "earlier_files": _files_of(earlier_files)}
+    options |= {"progress": progress}
     if table.path is not None:
         return _release_file(table.path, asked, str(folder), **options)
     new = check_new_folder(folder)
@@ -177,6 +184,11 @@ def _release_file(path: str, plan: ReleasePlan, folder: str, **options: Any) -> 
         raise missing_extra(missing[0], "the report of a release")
     Thread(target=_load, daemon=True).start()
     return release_into(path, plan, folder, lambda draw, signed: release_page(draw, signed=signed), **options)
+
+
+def _files_of(files: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
+    listed = [files] if isinstance(files, str | Path) else list_of(str | Path, files, "earlier_files")
+    return tuple(map(str, listed))
 
 
 def _plan_of(plan: ReleasePlan | Mapping[str, Any] | str | Path) -> ReleasePlan:
@@ -252,6 +264,7 @@ def dry_run(
     key: KeyedRandom | None = None,
     matrices: Receipt | str | None = None,
     ledger: str | Path | None = None,
+    earlier_files: str | Path | Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> DryRun:
     """Assess a plan on a file or a table, beside the same plan under other bounds and without its recodes.
@@ -271,13 +284,15 @@ def dry_run(
     asked = _plan_of(plan)
     check_key(asked, key)
     ledger = ledger_beside(key) if ledger is None and key is not None else ledger
+    files = _files_of(earlier_files)
     earlier = None if matrices is None else earlier_stages(matrices, asked, key)
     rows = Rows.of(data)
     counting, trying, recoding = steps(progress, 3) if earlier is None else (progress, None, None)
     origin = Origin(keyed=None if key is None else key.commitment())
-    release = assess(*prepared(rows, asked), earlier, counting, origin)
+    records, coded = prepared(rows, asked)
+    release = assess(records, coded, earlier, counting, origin)
     if ledger is not None:
-        release = with_earlier(release, read_ledger(ledger), rows.path)
+        release = with_earlier(release, read_ledger(ledger), records, files)
     if earlier is not None:  # other bounds would have other matrices
         return DryRun(release, [risk_utility.point_of(release, risk_utility.label_of(asked), chosen=True)])
     return DryRun(

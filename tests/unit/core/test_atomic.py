@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from maskwell.core.atomic import atomic_file, partial_folder
+from maskwell.core.atomic import atomic_file, partial_folder, write_files
 from maskwell.core.leftovers import clear_leftovers
 from maskwell.errors import DataFileError, LeftoverWarning
 
@@ -145,3 +145,27 @@ def test_in_a_working_folder_that_was_removed(tmp_path: Path, monkeypatch: pytes
 def test_a_name_that_cannot_be_encoded(tmp_path: Path) -> None:
     with pytest.raises(DataFileError, match="its name cannot be written"), atomic_file(tmp_path / "a\ud800.csv"):
         pass
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there, leftovers are never deleted")
+def test_another_run_does_not_take_a_kept_old_file_for_a_leftover(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two names a second run looks for leftovers; the first output gets its old content back all the same."""
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("old")
+    second.write_text("old too")
+
+    def fails(place: Path, target: Path) -> Path:
+        if target == second:
+            clear_leftovers(first)
+            raise OSError(28, "No space left on device")
+        return replaced(place, target)
+
+    replaced = Path.replace
+    monkeypatch.setattr(Path, "replace", fails)
+    contents = {one.name: (str(one), b"new") for one in (first, second)}
+    with pytest.raises(DataFileError):
+        write_files(contents, force=True)
+    assert (first.read_text(), second.read_text()) == ("old", "old too")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.csv", "b.csv"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from maskwell.core.atomic import OWNER_ONLY, atomic_file
 from maskwell.core.documents import canonical_text, from_json, read_document
 from maskwell.core.exact import to_decimal
 from maskwell.core.keyed import KeyedRandom
+from maskwell.core.locks import locked
 from maskwell.core.phrases import fault_of, round_up, shorten
 from maskwell.errors import DataFileError, PublishError
 from maskwell.microdata.folder.release_folder import RECEIPT
@@ -237,16 +238,29 @@ def has_state(ledger: Ledger, state: Mapping[str, Any]) -> bool:
 
 def settle(ledger: Ledger, number: int, event: str) -> None:
     """Write down how a release that was begun ended: ``"released"`` or ``"abandoned"``."""
-    _append(read_ledger(ledger.path), {"event": event, "number": number, "time": _now()})
+    _append(ledger, {"event": event, "number": number, "time": _now()}, behind_others=True)
 
 
-def _append(ledger: Ledger, content: Mapping[str, Any]) -> None:
-    """One more line, on the disk and whole when this returns; an error if another process wrote one meanwhile."""
-    line = canonical_text({"maskwell": "ledger", "version": VERSION, "previous": ledger.last, **content})
-    if read_ledger(ledger.path).lines != ledger.lines:
-        raise DataFileError("was-written-by-another-release-meanwhile", ledger_path=ledger.path, path=str(ledger.path))
-    with atomic_file(str(ledger.path), force=True, mode=OWNER_ONLY) as file:
-        file.write("".join(f"{one}\n" for one in (*ledger.lines, line)).encode())
+def _append(ledger: Ledger, content: Mapping[str, Any], *, behind_others: bool = False) -> None:
+    """One more line, on the disk and whole when this returns; an error if another release wrote one meanwhile."""
+    with _locked(ledger.path):
+        now = read_ledger(ledger.path)
+        if now.lines != ledger.lines and not behind_others:
+            raise DataFileError(
+                "was-written-by-another-release-meanwhile", ledger_path=ledger.path, path=str(ledger.path)
+            )
+        line = canonical_text({"maskwell": "ledger", "version": VERSION, "previous": now.last, **content})
+        with atomic_file(str(ledger.path), force=True, mode=OWNER_ONLY) as file:
+            file.write("".join(f"{one}\n" for one in (*now.lines, line)).encode())
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One release at a time; where the folder takes no file, the error is that of the ledger."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(locked(path))
+        yield
 
 
 def _record(release: AnyRelease, stage: Stage) -> StageRecord:

@@ -265,7 +265,14 @@ def stage_from_dict(content: Mapping[str, Any]) -> Stage:
         steps=_steps(content, states, outputs),
         unit=of_kind(str, content, "unit") if "unit" in content else None,
         sizes=_whole(content["sizes"], k, 1 << 53) if "unit" in content else None,
+        kept_as=_kept_as(content["kept_as"], k) if "kept_as" in content else None,
     )
+
+
+def _kept_as(values: Any, k: int) -> tuple[str | None, ...]:
+    if not isinstance(values, list) or len(values) != k or {*map(type, values)} - {str, type(None)}:
+        raise ValueError("what draws of a stage are kept as is not a text for each state")
+    return tuple(values)
 
 
 def _steps(

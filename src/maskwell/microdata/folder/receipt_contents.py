@@ -154,6 +154,7 @@ def _internal(release: AnyRelease, stage_form: Callable[[Stage], dict[str, Any]]
         "changed": dict(release.changed),
         "groups": [_internal_group(release, stage, stage_form(stage)) for stage in release.stages],
         "risk": release.risk_dict(),
+        **({} if release.linked is None else {"linked_releases": release.linked.to_dict()}),
         "side_channels": [one.to_dict() for one in release.side_channels],
         "utility": release.utility.to_dict(),
         **({"kept_tables": [one.to_dict() for one in release.kept]} if release.kept else {}),
@@ -389,6 +390,7 @@ def _stage_content(
         "notes": list(stage.notes),
         **({} if stage.steps is None else {"steps": [matrix(step) for step in stage.steps]}),
         **({} if stage.unit is None else {"unit": stage.unit, "sizes": numbers(stage.sizes, np.int64)}),
+        **({} if stage.kept_as is None else {"kept_as": listed(stage.kept_as, list)}),
     }
 
 

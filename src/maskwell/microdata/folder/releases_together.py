@@ -84,7 +84,8 @@ def drawn_again(release: AnyRelease, ledger: Ledger, path: str | None = None) ->
 def same_matrices(release: AnyRelease, ledger: Ledger, path: str | None = None) -> tuple[str, ...]:
     """For each randomization whose draws repeat those of earlier releases, the last of these, in words."""
     earlier = ledger.of_dataset(release.plan.dataset, path)
-    pairs = [(stage, record, one) for stage in release.stages for record in earlier for one in record.stages]
+    stages = [stage for stage in release.stages if stage.kept_as is None]  # a note of the others says what is kept
+    pairs = [(stage, record, one) for stage in stages for record in earlier for one in record.stages]
     same = {stage.variables: record for stage, record, one in pairs if _is_same_draw(release, stage, record, one)}
     return tuple(
         SAME_MATRIX.format(names=shorten(", ".join(names), 40), title=one.title) for names, one in same.items()
@@ -139,7 +140,15 @@ def _is_same_draw(release: AnyRelease, stage: Stage, record: ReleaseRecord, one:
     kept = release.how_drawn(stage) == one.draws != "fresh"
     basis = ledgers.basis_of(release, stage)
     kept = kept and one.basis == basis and all(draws == "kept" for _, draws in basis[ledgers.WITHIN])
-    return kept and record.commitment == release.keyed and one.matrix == stage.fingerprint
+    same = one.matrix == stage.fingerprint or _is_carried_on(release, stage, one)
+    return kept and record.commitment == release.keyed and same
+
+
+def _is_carried_on(release: AnyRelease, stage: Stage, one: StageRecord) -> bool:
+    """Whether draws of an earlier release go on but for those that the limit forbids, and no bound asks for these."""
+    protection = release.plan.protection_of(stage)
+    known = release.linked is not None and not asked_of(protection) and not protection.caps
+    return stage.kept_as is not None and one.matrix in stage.kept_as and known
 
 
 def _is_beyond(release: AnyRelease, protection: Protection, parity: float, match: float | None) -> bool:
@@ -147,6 +156,8 @@ def _is_beyond(release: AnyRelease, protection: Protection, parity: float, match
     limit = release.plan.match_of(protection)
     if limit is not None:
         asked["match"] = limit
+    if release.linked is not None and release.linked.chance is not None:  # of the pairs that are there
+        match = release.linked.chance
     if protection.caps:
         return True
     for name, bound in asked.items():

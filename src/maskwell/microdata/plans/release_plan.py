@@ -36,8 +36,9 @@ from maskwell.microdata.stages.stage import Randomization
 ORDERS = ("shuffled", "kept")
 MISSING_POLICIES = ("unchanged", "category")
 # What accept may name besides columns: that an intruder who uses randomized columns that are not keys, or published
-# units, is left out, and that a kept order reveals no keys
-JOINT_TABLE, RECORD_ORDER = "joint-table", "record-order"
+# units, is left out, that a kept order reveals no keys, and that an intruder with several releases is left out
+JOINT_TABLE, RECORD_ORDER, LINKED_RELEASES = "joint-table", "record-order", "linked-releases"
+ACCEPTED = (JOINT_TABLE, RECORD_ORDER, LINKED_RELEASES)
 _TABLES = ("release", "recode", "suppress", "protect", "rule", "codebook")
 RELEASE_ENTRIES: Mapping[str, read.Reader[Any]] = {
     "title": read.text,
@@ -384,7 +385,7 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
 
 def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
     for key in ("keys", "sensitive", "drop", "accept"):
-        names = (name for name in getattr(plan, key) if key != "accept" or name not in (JOINT_TABLE, RECORD_ORDER))
+        names = (name for name in getattr(plan, key) if key != "accept" or name not in ACCEPTED)
         yield from ((f"[release]: {key}", name) for name in names)
     for key in ("weights", "id", "unit"):
         if getattr(plan, key):

@@ -136,6 +136,8 @@ def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Dra
         return _drawn_by(_keyed(stage, stage.design, key), key.names)
     if key is None:
         return _drawn_by(stage.design.sampler(random))
+    if stage.kept_as is not None:
+        return _by_state(stage, key)
     if stage.steps is None:
         return _drawn_by(_keyed(stage, stage.design, key))
     kept, again = _drawn_by(_keyed(stage, stage.steps[0], key)), _drawn_by(stage.steps[1].sampler(random))
@@ -145,6 +147,24 @@ def draws_of(stage: Stage, random: RandomSource, key: KeyedRandom | None) -> Dra
 def _keyed(stage: Stage, design: CodedDesign, key: KeyedRandom) -> KeyedSampler:
     """Draws that follow from a key, the id of the record, its true state and the design: the same in every release."""
     return KeyedSampler(design, key, variable_name(stage.variables), stage.fingerprint)
+
+
+def _by_state(stage: Stage, key: KeyedRandom) -> Draws:
+    """Draws of which some states repeat those of an earlier release: the same column under the same name."""
+    names = [stage.drawn_as(state) for state in range(len(stage.states))]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    of_state = np.array([numbers[name] for name in names], dtype=np.int64)
+    variable = variable_name(stage.variables)
+    parts = [_drawn_by(KeyedSampler(stage.design, key, variable, name)) for name in numbers]
+
+    def draw(states: Array, ids: Array | None) -> Array:
+        drawn = np.zeros(len(states), dtype=np.int64)
+        for number, part in enumerate(parts):
+            rows = np.flatnonzero(of_state[states] == number)
+            drawn[rows] = part.draw(states[rows], None if ids is None else ids[rows])
+        return drawn
+
+    return Draws(draw, parts[0].finish)
 
 
 def _drawn_by(sampler: Sampler | KeyedSampler, naming: Callable[[Array], Array] | None = None) -> Draws:

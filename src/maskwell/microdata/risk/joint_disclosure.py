@@ -250,6 +250,12 @@ class _People:
         return most
 
 
+def best_looks(arrivals: SparseArrivals, alike: Array) -> Real:
+    """By the numbers ``alike`` of people's keys the chance of a match in the best look; at least 1 / 64 is said."""
+    people = _People(arrivals.counts, alike, np.bincount(alike, arrivals.counts).astype(np.int64))
+    return people.one_look(arrivals, np.full(len(people.all_alike), 1 / _MOST_SEEN))
+
+
 def chances_by_number(n: Array, p: Real, asked: Array, most: int) -> Iterator[Real]:
     """For t = 1, 2, ... of those above that are certain, the chance that the record of each cell is the one picked.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -23,7 +23,8 @@ from maskwell.microdata.plans.method import GivenMethod
 from maskwell.microdata.plans.plan_entries import by_text, typed
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
-from maskwell.microdata.stages.stage import Stage, state_categories
+from maskwell.microdata.stages.stage import Stage, State, state_categories
+from maskwell.notes import Note
 
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
@@ -149,6 +150,74 @@ def recounted_stage(plan: ReleasePlan, stage: Stage, table: CellTable, tables: T
     if invariance != "external":
         notes = [*(note for note in stage.notes if note != said), said]
     return replace(counted, invariance=invariance, linked=linked, notes=tuple(notes))
+
+
+def can_carry_on(stage: Stage) -> bool:
+    """Whether some columns of the matrix of an earlier release can be replaced: each state has one draw by itself."""
+    one_draw = stage.steps is None and stage.unit is None and not stage.exchanges
+    return one_draw and isinstance(stage.design, Sparse) and stage.derived and [*stage.states] == [*stage.outputs]
+
+
+def carried_on(
+    earlier: Stage,
+    own: Stage,
+    anew: Collection[State],
+    table: CellTable,
+    tables: Tables,
+    where: str,
+) -> Stage:
+    """The matrix of an earlier release, with the columns of the plan's ``own`` one where a draw is to be a new one.
+
+    These are the states ``anew``, and those that the earlier release did not have. A state of the earlier release keeps
+    its number, and so its words: a record with the same true value is released as before.
+    """
+    made = _relabelled(earlier, table, where)
+    assert isinstance(made.design, Sparse) and isinstance(own.design, Sparse)
+    known, mine = ({state: i for i, state in enumerate(one.states)} for one in (made, own))
+    states = [*made.states, *(state for state in own.states if state not in known)]
+    place = {state: i for i, state in enumerate(states)}
+    of_own = np.array([place[state] for state in own.states], dtype=np.int64)
+    kept_as, rows, numerators = list[str | None](), list[Array](), list[Array]()
+    for state in states:
+        then = _column(made.design, known[state], np.arange(len(states))) if state in known else None
+        now = _column(own.design, mine[state], of_own) if state in mine and (state in anew or then is None) else then
+        assert now is not None
+        is_new = then is None or now[0].tolist() != then[0].tolist() or now[1].tolist() != then[1].tolist()
+        rows.append(now[0])
+        numerators.append(now[1])
+        kept_as.append(None if is_new else made.drawn_as(known[state]))
+    whole = all(one.dtype != object for one in numerators)
+    design = Sparse.from_integers(
+        np.cumsum([0, *map(len, rows)]),
+        np.concatenate(rows),
+        np.concatenate([one.astype(np.int64 if whole else object) for one in numerators]),
+        state_categories(states),
+    )
+    counted = _counts_at(table.project(made.columns), _places(table.project(made.columns), states), len(states))
+    within = {cell: i for i, cell in enumerate(dict.fromkeys(state[: len(made.within)] for state in states))}
+    stage = replace(
+        own,
+        states=states,
+        outputs=states,
+        design=design,
+        cells=np.array([within[state[: len(made.within)]] for state in states], dtype=np.int64),
+        linked={name: _follows(made, name, tables, where) for name in made.linked},
+        kept_as=tuple(kept_as),
+        **counted,
+    )
+    drawn_anew = int(stage.counts[[one is None for one in kept_as]].sum())
+    lost = not (stage.mass.sum() > 0 and is_invariant(design, stage.mass))
+    names = " and ".join(stage.variables)
+    note = Note("draws-are-kept-where-the-limit-allows", names=names, anew=drawn_anew, n=int(stage.counts.sum()))
+    return replace(stage, invariance="none" if lost else own.invariance, notes=(*own.notes, note))
+
+
+def _column(design: Sparse, state: int, places: Array) -> tuple[Array, Array]:
+    """The reports of a state in rising order, by their new places, and the integers that their chances are in."""
+    part = slice(int(design.starts[state]), int(design.starts[state + 1]))
+    at = places[design.rows[part]]
+    order = np.argsort(at, kind="stable")
+    return at[order], design.numerators[part][order]
 
 
 def _relabelled(stage: Stage, table: CellTable, where: str) -> Stage:

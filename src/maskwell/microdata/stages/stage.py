@@ -179,6 +179,9 @@ class Stage(RandomizedColumns):
     # state how many records a unit has there, shape (k,); else None
     unit: str | None = None
     sizes: Array | None = None
+    # Where an earlier release is carried on with columns of its matrix, for each state the fingerprint under which its
+    # draws are kept: that of the release that its column is from, or None for this one's own
+    kept_as: tuple[str | None, ...] | None = None
 
     @property
     def draw_counts(self) -> Array:
@@ -237,11 +240,16 @@ class Stage(RandomizedColumns):
         """Names what a kept draw depends on: columns, the texts of all labels in order, and the exact matrix."""
         head: dict[str, Any] = {"maskwell": "stage", "version": 1, "variables": self.variables, "within": self.within}
         head |= {} if self.unit is None else {"unit": self.unit}
+        head |= {} if self.kept_as is None else {"kept as": self.kept_as}
         outputs = "states" if [*self.outputs] == [*self.states] else "others"
         labels = [self.states] if outputs == "states" else [self.states, self.outputs]
         first: list[Any] = [{**head, "outputs": outputs}, _exact(self.permanent.design)]
         parts = chain(first, *map(_label_texts, labels))
         return fingerprint_of_text(canonical_text(part) + "\n" for part in parts)
+
+    def drawn_as(self, state: int) -> str:
+        """The fingerprint under which the draws of a state are kept."""
+        return (None if self.kept_as is None else self.kept_as[state]) or self.fingerprint
 
     def expected_changed(self, variable: str | None = None) -> float:
         """Share of the records that are expected to change, in one of the variables or in any of them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -31,7 +31,7 @@ from maskwell.microdata.plans.protection import UNIT, Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_fit import ColumnFit
 from maskwell.microdata.records.unit_rows import UnitMembers
-from maskwell.microdata.stages.given_stages import given_stage, recounted_stage
+from maskwell.microdata.stages.given_stages import can_carry_on, carried_on, given_stage, recounted_stage
 from maskwell.microdata.stages.stage import Stage, state_categories
 from maskwell.notes import Note
 
@@ -43,6 +43,8 @@ _NOT_BOTH = {"counts": "counts-are-kept-on-average-sums", "weights": "sums-of-we
 UnitSizes = Mapping[tuple[str, ...], Mapping[Labels, int]]
 # By the columns of a protection, what the other published columns tell of them.
 ColumnFits = Mapping[tuple[str, ...], ColumnFit]
+# Of each protection the stage that the plan itself asks for, and the states whose draws are to be new ones.
+CarriedOn = Sequence[tuple[Stage, Collection[Labels]]]
 
 
 def build_stages(
@@ -53,8 +55,12 @@ def build_stages(
     sizes: UnitSizes | None = None,
     fits: ColumnFits | None = None,
     tighter: Fraction = Fraction(1),
+    anew: CarriedOn | None = None,
 ) -> tuple[Stage, ...]:
-    """The stages of a plan, in its order; ``sizes`` of units, ``fits``, and ``external`` files by their columns."""
+    """The stages of a plan, in its order; ``sizes`` of units, ``fits``, and ``external`` files by their columns.
+
+    Those of an ``earlier`` release are carried out again, with the columns of other matrices where ``anew`` says so.
+    """
     for column in plan.codebook:  # refused where the file holds a label that its codebook does not list
         if (table := next((table for columns, table in tables.items() if column in columns), None)) is not None:
             plan.levels_of(table, column)
@@ -71,7 +77,11 @@ def build_stages(
         if earlier is not None:
             within, variables = plan.columns_of(protection)
             table = tables[(*within, *variables)]
-            made = recounted_stage(plan, earlier[number - 1], table, tables, where)
+            if anew is not None and can_carry_on(earlier[number - 1]):
+                own, states = anew[number - 1]
+                made = carried_on(earlier[number - 1], own, states, table, tables, where)
+            else:
+                made = recounted_stage(plan, earlier[number - 1], table, tables, where)
             if plan.rules:  # rules and bounds are looked at again, with the counts of this file
                 check_moves(plan, made, table, where)
             _check_linked(made, made.linked, where)

@@ -104,6 +104,7 @@ def lead(release: AnyRelease) -> str:
                 head.headline(release.risk, whole=True),
                 *broken,
                 *head.unit_headline(release.risk),
+                *head.linked_headline(release),
                 f"{words.easiest(release.risk, release.labels, whole=True)}.",
             ]
         )

@@ -58,6 +58,12 @@ def unit_headline(risk: RiskReport) -> list[str]:
     return [said, Note("units-are-seen-together", seen=seen, chance=chance(units.known_together))]
 
 
+def linked_headline(release: AnyRelease) -> list[str]:
+    """What stands beside the headline of a release of people who are in earlier ones too."""
+    words = "" if release.linked is None else release.linked.words
+    return [f"{words[0].upper()}{words[1:]}."] if words else []
+
+
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     now = risk.before if risk.after is None else risk.after
     if above(now.max_risk_any_release, now.max_risk, scale=1):

@@ -12,7 +12,8 @@ from maskwell.core.exact import parity_text
 from maskwell.core.percentages import SPACE, percent
 from maskwell.core.phrases import Printed, expected_number, in_words, one_line, shorten
 from maskwell.core.verdicts import at_least
-from maskwell.errors import InfeasibleError
+from maskwell.errors import InfeasibleError, PublishError
+from maskwell.microdata.folder.linked_releases import check_linked
 from maskwell.microdata.kept_bounds import check_kept, exempted
 from maskwell.microdata.records.recoding import MOST_REMEMBERED
 from maskwell.microdata.release_values import AnyRelease
@@ -90,7 +91,7 @@ def dry_run_report(
     source: str,
     plan: str,
     folder: str = "released",
-    given: Mapping[str, str | None] | None = None,
+    given: Mapping[str, Sequence[str | None]] | None = None,
 ) -> Report:
     """What several bounds would give and cost; ``given`` are further options, for what to type next."""
     refused = refusal(release)
@@ -108,7 +109,8 @@ def dry_run_report(
     rows = [_map_row(p, points, i) for p, i in zip(points, _beaten(points), strict=True)]
     table = [Grid(header, [row[:-1] for row in rows], marks=[row[-1] for row in rows])] if rows else []
     body = [*table, *remarks, *recode_table(recodes), GAP, *_changes(release)]
-    more = "".join(f" {name} {shlex.quote(value)}" for name, value in (given or {}).items() if value is not None)
+    pairs = ((name, value) for name, values in (given or {}).items() for value in values if value is not None)
+    more = "".join(f" {name} {shlex.quote(value)}" for name, value in pairs)
     command = f"maskwell release {shlex.quote(source)} --plan {shlex.quote(plan)}{more}"
     if refused is None:
         body.append(Notes([*_broken_promises(release), *_remarks(release)]))
@@ -122,21 +124,22 @@ def _assumptions(release: AnyRelease) -> list[Paragraph]:
     return [sentence(assumed)] if assumed else []
 
 
-def refusal(release: AnyRelease) -> InfeasibleError | None:
+def refusal(release: AnyRelease) -> InfeasibleError | PublishError | None:
     """Why the plan would not be carried out, if it would not."""
     try:
         check_kept(release)
-    except InfeasibleError as error:
+        check_linked(release.linked)
+    except (InfeasibleError, PublishError) as error:
         return error
     return None
 
 
-def _would_not_be(release: AnyRelease, refused: InfeasibleError) -> list[Paragraph]:
+def _would_not_be(release: AnyRelease, refused: InfeasibleError | PublishError) -> list[Paragraph]:
     """The first line of a plan that would be refused, and who is to blame."""
     risk, bound = release.risk, release.plan.match
     after = None if risk is None else risk.after
     if risk is None or after is None or bound is None or not after.records_above:
-        return [sentence(f"The plan would be refused: {refused.message}.")]
+        return [sentence(" ".join([f"The plan would be refused: {refused.message}.", *head.linked_headline(release)]))]
     above = words.above_in_words(after.records_above, release.rows, after.max_risk, float(bound))
     worst = sentence(f"{words.easiest(risk, release.labels)}.")
     return [sentence(f"The plan would be refused: {above}."), worst]
@@ -204,7 +207,7 @@ def _label(point: RiskUtilityPoint) -> str:
 def _release_answer(release: AnyRelease) -> str:
     if release.risk is None:
         return "The plan names no keys, so the risk of a match is not measured."
-    return " ".join([head.headline(release.risk), *head.unit_headline(release.risk)])
+    return " ".join([head.headline(release.risk), *head.unit_headline(release.risk), *head.linked_headline(release)])
 
 
 def _changes(release: AnyRelease) -> list[Block]:

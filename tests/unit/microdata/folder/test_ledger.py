@@ -2,8 +2,11 @@
 
 import csv
 import json
+import multiprocessing
 import re
 import shutil
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,35 @@ def test_the_same_plan_tells_nothing_new_and_two_at_once_lose_no_line(place: Pat
     before = read_ledger("k.ledger")
     released("three")
     refused(DataFileError, "meanwhile", ledgers._append, before, {"event": RELEASED, "number": 1, "time": ""})
+
+
+def end_of(number: int) -> None:
+    ledgers.settle(read_ledger("k.ledger"), number, RELEASED)
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_releases_that_end_at_once_lose_no_line(place: Path, kind: str) -> None:
+    """Without the lock, two threads lost a line in most runs."""
+    released("one")
+    lines = len(read_ledger("k.ledger").lines)
+    context = multiprocessing.get_context("spawn")
+    pool = ThreadPoolExecutor(4) if kind == "threads" else ProcessPoolExecutor(4, mp_context=context)
+    with pool:
+        assert [*pool.map(end_of, [1] * 24)] == [None] * 24
+    assert len(read_ledger("k.ledger").lines) == lines + 24
+
+
+def test_of_releases_at_once_each_is_in_the_ledger_or_is_refused(place: Path) -> None:
+    def one(folder: str) -> None:
+        with suppress(DataFileError):  # another release was written down meanwhile
+            released(folder)
+
+    released("before")
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(one, "abc")] == [None] * 3
+    out = {folder for folder in "abc" if Path(folder).is_dir()}
+    written = {Path(record.folder).name for record in read_ledger("k.ledger").releases if record.state == RELEASED}
+    assert out and written == {"before", *out}
 
 
 def test_another_bound_or_order_draws_anew_and_is_refused_with_figures(place: Path) -> None:

@@ -93,9 +93,24 @@ def test_labels_take_the_type_of_this_file_and_linked_columns_are_as_before() ->
     ],
 )
 def test_states_that_are_not_known_are_counted_and_not_named(counts: Cells, saying: str) -> None:
-    plan = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
+    """Where reports are randomized once more; single draws of new states have the columns of the plan's own matrix."""
+    plan = ReleasePlan.of([{**METHOD1, "within": ["sex"], "again": "0.5"}])
     raised = refused(UnknownCategoryError, saying, assessed, counts, plan, read_back(assessed(ONE, plan)))
     assert "secret" not in f"{raised}{raised.hint}{raised.objects}"
+    plan = ReleasePlan.of([{**METHOD1, "within": ["sex"]}])
+    (first,), (own,) = assessed(ONE, plan).stages, assessed(counts, plan).stages
+    (stage,) = assessed(counts, plan, read_back(assessed(ONE, plan))).stages
+    assert stage.kept_as == tuple(first.fingerprint if state in first.states else None for state in stage.states)
+    assert dict(zip(stage.states, stage.counts.tolist(), strict=True)) == {**dict.fromkeys(first.states, 0), **counts}
+    for state, name in zip(stage.states, stage.kept_as, strict=True):
+        source = own if name is None else first
+        assert column_of(stage, state) == column_of(source, state)
+    assert read_back(assessed(counts, plan, [first]))[0].fingerprint == stage.fingerprint
+
+
+def column_of(stage: Stage, state: Any) -> dict[Any, Any]:
+    P, j = stage.design.exact_matrix(), [*stage.states].index(state)
+    return {stage.outputs[i]: row[j] for i, row in enumerate(P) if row[j]}
 
 
 @pytest.mark.parametrize(

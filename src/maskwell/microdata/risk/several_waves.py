@@ -1,0 +1,206 @@
+"""What several releases of the same people reveal to somebody who sees which released records are one person's.
+
+A person is a cell of one larger table, by the true cells in all files, x = (x_1, x_2, ...); where a person is not in a
+file, that is seen. The released record is z = (z_1, z_2, ...). All chances of a match are those of one release with
+
+    p_zx  =  sum over the draws that give z of their chances,  where a kept draw that is the same in two files is made
+             once: the same key, the same column of the same matrix, the same true state [ADR 0013]
+
+and with the counts N_x of the pairs, which the intruder is granted. Whoever knows the keys in one file alone looks for
+one of all the people with these keys: an average over those who know more, and never above the largest of them.
+Source: derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from maskwell.core.arguments import Array
+from maskwell.core.cells import CellTable
+from maskwell.designs.column_arrays import Transitions
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.identity_disclosure import risks_of
+from maskwell.microdata.risk.intruders import Intruder
+from maskwell.microdata.risk.joint_disclosure import best_looks
+from maskwell.microdata.stages.stage import Stage, State
+
+MOST_WAYS = 500_000  # combinations of draws that are followed one by one
+ABSENT: tuple[()] = ()  # a person who is not in a file, which is seen
+
+Column = list[tuple[int, float]]
+
+
+class _NotFollowedError(Exception):
+    """More combinations of draws than are followed, or draws that depend on each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Randomized:
+    """One randomization of a file, and what names its kept draws."""
+
+    stage: Stage
+    # What the draws of a state are kept under beside its fingerprint and number: equal for draws that are one draw;
+    # None for fresh draws
+    kept: Hashable | None
+
+    def columns(self) -> tuple[dict[State, int], list[Column], list[Column] | None]:
+        """The numbers of the states, the chances of their first draw, and of a second where there is one."""
+        stage = self.stage
+        first = stage.permanent.transitions
+        then = None if stage.steps is None else _by_truth(stage.steps[1].transitions(), len(stage.outputs))
+        return {state: i for i, state in enumerate(stage.states)}, _by_truth(first, len(stage.states)), then
+
+
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """One file of several: its true cells, how they were randomized, and which columns are known and seen."""
+
+    table: CellTable
+    stages: Sequence[Randomized]
+    known: Sequence[str]  # of a person who is looked for
+    visible: Sequence[str]  # in the released file
+
+
+@dataclass(frozen=True)
+class LinkedChances:
+    """Chances of a correct match for somebody who sees which released records are one person's."""
+
+    chance: float  # for the intruder of the plan, who knows the keys in all files
+    one_look: float  # for the one who looks where it is easiest
+    one_file: float | None  # the same, of somebody who knows the keys of the best file alone; None where not computed
+    all_counts: float  # a bound, for somebody who compares all released counts
+    exact: bool  # whether these are chances; else bounds, since there are too many combinations
+
+
+def linked_chances(waves: Sequence[Wave], cells: Array, counts: Array, intruder: Intruder) -> LinkedChances:
+    """The chances of people in these cells, shape (people's cells, waves), -1 where they are not in a file."""
+    of_wave = [_known(wave, cells[:, t]) for t, wave in enumerate(waves)]
+    alike = _numbered([*zip(*of_wave, strict=True)])
+    sure = float(1 / np.bincount(alike, counts).min())
+    try:
+        arrivals = _arrivals(waves, cells, counts)
+    except _NotFollowedError:
+        return LinkedChances(sure, sure, None, sure, exact=False)
+    one_file = 0.0
+    for known in of_wave:
+        some = np.array([one != ABSENT for one in known])
+        groups = _numbered(known)
+        one_file = max(one_file, float(best_looks(arrivals, groups)[np.unique(groups[some])].max(initial=0.0)))
+    if len(np.unique(alike)) < len(alike):  # also randomized columns that are no keys: one look bounds milder intruders
+        look = float(best_looks(arrivals, alike).max())
+        measured = {"in_range": look, "strict": look, "any_release": look}
+    else:
+        risks = vars(risks_of(arrivals))
+        measured = {name: float(risks[name].max()) for name in ("in_range", "strict", "any_release")}
+        look = measured["any_release"]
+    measured["released_counts"] = sure
+    chance = float(intruder.chances({name: np.array([one]) for name, one in measured.items()})[0])
+    return LinkedChances(chance, look, min(one_file, look), sure, exact=True)
+
+
+def _arrivals(waves: Sequence[Wave], cells: Array, counts: Array) -> SparseArrivals:
+    if any(one.stage.exchanges or one.stage.unit is not None for wave in waves for one in wave.stages):
+        raise _NotFollowedError
+    laws = _Laws(waves)
+    rows, own, entries = dict[Hashable, int](), list[int](), list[tuple[int, int, float]]()
+    for number, places in enumerate(cells.tolist()):
+        for report, one in laws.of(places).items():
+            entries.append((rows.setdefault(report, len(rows)), number, one))
+        own.append(rows.setdefault(laws.truth(places), len(rows)))
+    row, cell, p = (np.array(part) for part in zip(*entries, strict=True))
+    alone = np.bincount(cell, minlength=len(cells)) == 1
+    chances = np.where(alone[cell], 1.0, np.minimum(p, 1.0))  # sums of products are off by a rounding
+    return SparseArrivals.of(counts, np.array(own), len(rows), row, cell, chances)
+
+
+@dataclass(eq=False)
+class _Laws:
+    """The chances of what people in some true cells are released as, in all files."""
+
+    waves: Sequence[Wave]
+    ways: int = 0
+    stages: list[list[tuple[Randomized, dict[State, int], list[Column], list[Column] | None]]] = field(init=False)
+    labels: list[list[State]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.stages = [[(one, *one.columns()) for one in wave.stages] for wave in self.waves]
+        self.labels = [wave.table.labels() for wave in self.waves]
+
+    def truth(self, places: Sequence[int]) -> tuple[State, ...]:
+        """What is released where nothing is changed."""
+        return tuple(ABSENT if i < 0 else self._seen(t, self._start(t, i)) for t, i in enumerate(places))
+
+    def of(self, places: Sequence[int]) -> dict[tuple[State, ...], float]:
+        """All that can be released, and its chances."""
+        found: dict[tuple[State, ...], float] = {}
+        ways: list[tuple[dict[Hashable, int], tuple[State, ...], float]] = [({}, (), 1.0)]
+        for t, cell in enumerate(places):
+            if cell < 0:
+                ways = [(made, (*seen, ABSENT), p) for made, seen, p in ways]
+                continue
+            ways = [way for before in ways for way in self._through(t, cell, *before)]
+        for _, seen, p in ways:
+            found[seen] = found.get(seen, 0.0) + p
+        return found
+
+    def _through(
+        self, t: int, cell: int, made: dict[Hashable, int], seen: tuple[State, ...], chance: float
+    ) -> list[tuple[dict[Hashable, int], tuple[State, ...], float]]:
+        """The ways on through one file: the draws that were made, what was seen, and the chance."""
+        ways = [(made, self._start(t, cell), chance)]
+        for number, (one, places, columns, again) in enumerate(self.stages[t]):
+            after = list[tuple[dict[Hashable, int], dict[str, Hashable], float]]()
+            for drawn, labels, p in ways:
+                state = places.get(tuple(labels[name] for name in one.stage.columns))
+                if state is None:
+                    after.append((drawn, labels, p))
+                    continue
+                name: Hashable = (t, number)
+                if one.kept is not None:
+                    name = (one.kept, one.stage.permanent.drawn_as(state), state)
+                first = [(drawn[name], 1.0)] if name in drawn else columns[state]
+                for report, q in first:
+                    for last, r in [(report, 1.0)] if again is None else again[report]:
+                        after.append(({**drawn, name: report}, _moved(one.stage, labels, last), p * q * r))
+                self._count(len(first))
+            ways = after
+        self._count(len(ways))
+        return [(drawn, (*seen, self._seen(t, labels)), p) for drawn, labels, p in ways]
+
+    def _start(self, t: int, cell: int) -> dict[str, Hashable]:
+        return dict(zip(self.waves[t].table.columns, self.labels[t][cell], strict=True))
+
+    def _seen(self, t: int, labels: Mapping[str, Hashable]) -> State:
+        return tuple(labels[name] for name in self.waves[t].visible)
+
+    def _count(self, more: int) -> None:
+        self.ways += more
+        if self.ways > MOST_WAYS:
+            raise _NotFollowedError
+
+
+def _moved(stage: Stage, labels: Mapping[str, Hashable], report: int) -> dict[str, Hashable]:
+    own = stage.outputs[report][len(stage.within) :]
+    follows = {name: known[own] for name, known in stage.linked.items() if own in known}
+    return {**labels, **dict(zip(stage.variables, own, strict=True)), **follows}
+
+
+def _by_truth(transitions: Transitions, states: int) -> list[Column]:
+    columns: list[Column] = [[] for _ in range(states)]
+    for report, state, p in zip(*(one.tolist() for one in transitions), strict=True):
+        columns[state].append((report, p))
+    return columns
+
+
+def _known(wave: Wave, cells: Array) -> list[State]:
+    """What is known of the people in each cell, from one file."""
+    at, labels = [wave.table.place(name) for name in wave.known], wave.table.labels()
+    return [ABSENT if cell < 0 else tuple(labels[cell][i] for i in at) for cell in cells.tolist()]
+
+
+def _numbered(things: Sequence[Hashable]) -> Array:
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(one, len(numbers)) for one in things], dtype=np.int64)
