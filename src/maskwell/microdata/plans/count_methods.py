@@ -323,6 +323,7 @@ class TargetedSwap(CountMethod):
     k: int | None = option(read.whole)
     rate: Fraction | None = option(read.share)
     size: int | None = option(_two_or_more)
+    pool: str | None = None  # A further column inside whose cells units are exchanged, once the records are known
 
     @property
     def named_columns(self) -> Mapping[str, Sequence[str]]:

@@ -81,8 +81,6 @@ class Protection(Drawing, Randomization):
         Why the counts may be known, where a matrix that reveals them is included.
     counts_from
         A file whose counts are used in place of those of the file to be released.
-    pool
-        A further column inside whose cells units are exchanged, once the records are known.
     keep
         Tables that its matrix keeps within their tolerances; the release sets them from ``keep`` of its plan.
 
@@ -104,7 +102,6 @@ class Protection(Drawing, Randomization):
     publish: str = "withheld"
     clearance: str | None = None
     counts_from: str | None = None
-    pool: str | None = None
     keep: tuple[KeptTable, ...] = ()
 
     @classmethod
@@ -161,6 +158,11 @@ class Protection(Drawing, Randomization):
     def options(self) -> Mapping[str, Any]:
         """The options of its method that were given."""
         return self.how.options
+
+    @property
+    def pool(self) -> str | None:
+        """The further column inside whose cells units are exchanged, once the records are known."""
+        return self.how.pool if isinstance(self.how, TargetedSwap) else None
 
     @property
     def made_by(self) -> str:

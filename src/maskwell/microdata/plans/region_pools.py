@@ -37,7 +37,7 @@ def pooled(records: Rows, plan: ReleasePlan) -> tuple[ReleasePlan, dict[str, Poo
             name = f"pool of [[protect]] {i + 1}"
             further[name], kept = _pools(records, plan, protection, f"[[protect]] number {i + 1}")
             within = (*protection.within, *(one for one in kept if one not in protection.within))
-            protections[i] = replace(protection, within=within, pool=name)
+            protections[i] = replace(protection, within=within, how=replace(protection.how, pool=name))
     if not further:
         return plan, {}
     return replace(plan, protections=tuple(protections), as_typed=plan.as_typed or plan), further
