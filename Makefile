@@ -157,7 +157,7 @@ SIZE = $$(grep -c '^[a-z0-9-]*==' $<) packages
 $(VENV)/run.stamp: $(RUN_LOCK)
 	@$(MAKE) --no-print-directory python-is-new-enough
 	@if [ -e $(VENV)/locked.stamp ]; then $(MAKE) --no-print-directory $(VENV)/locked.stamp; else \
-	  echo "set up: $(VENV) from $<: $(SIZE), about 120 MB to download; half a minute"; $(NEW) && $(INSTALL) $<; fi
+	  echo "set up: $(VENV) from $<: $(SIZE), about 135 MB to download; half a minute"; $(NEW) && $(INSTALL) $<; fi
 	@touch $@
 
 $(VENV)/locked.stamp: $(LOCK)

@@ -1,4 +1,4 @@
-"""Print the part of the lock that the running service needs: the plain package, its extra `serve`, and setuptools.
+"""Print the part of the lock that the running service needs: the plain package, two of its extras, and setuptools.
 
     python requirements/run.py > requirements/run.txt
 
@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HEAD = "# The part of dev.txt that the running service needs, made by: make lock\n"
+EXTRAS = ("serve", "labelled")
+"""The service, and the exports of its studio for SPSS and Stata."""
 BUILT_WITH = "setuptools"
 
 
@@ -38,9 +40,9 @@ def part(every: dict[str, str], wanted: set[str]) -> dict[str, str]:
 
 
 def wanted() -> set[str]:
-    """Names in pyproject.toml: plain dependencies, and those of the extra `serve`."""
+    """Names in pyproject.toml: plain dependencies, and those of the extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    bounds = project["dependencies"] + project["optional-dependencies"]["serve"]
+    bounds = project["dependencies"] + [one for extra in EXTRAS for one in project["optional-dependencies"][extra]]
     return {re.split(r"[\[<>=!~;\s]", bound)[0].lower().replace("_", "-") for bound in bounds} | {BUILT_WITH}
 
 
