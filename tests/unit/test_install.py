@@ -2,12 +2,17 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
+import sys
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 LINES = [
     "Collecting click==8.3.0 (from -r dev.txt (line 1))",
@@ -44,7 +49,7 @@ def test_each_package_is_named_with_its_size(installer: ModuleType) -> None:
         "package 1 of 2: click",
         "package 1 of 2: click, downloading 107 kB",
         "package 2 of 2: numpy",
-        "unpacking 2 packages, about half a minute",
+        "unpacking 2 packages, about 5 seconds",
     ]
 
 
@@ -53,6 +58,22 @@ def test_every_package_of_the_lock_is_counted(installer: ModuleType, root: Path)
     assert installer.count_of(lock) == sum(
         "==" in line for line in lock.splitlines() if not line.startswith((" ", "#"))
     )
+
+
+def test_what_make_run_installs_is_a_part_of_the_lock_and_lacks_nothing(root: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, root / "requirements/run.py"], capture_output=True, text=True, check=True
+    ).stdout
+    assert made == (root / "requirements/run.txt").read_text(encoding="utf-8"), "run: make lock"
+    whole = (root / "requirements/dev.txt").read_text(encoding="utf-8")
+    pinned = re.findall(r"^([a-z0-9-]+==\S+)", made, re.MULTILINE)
+    assert set(pinned) < set(re.findall(r"^([a-z0-9-]+==\S+)", whole, re.MULTILINE))
+    assert len(pinned) < 45, "make run is to be ready within half a minute"
+    names = {line.partition("==")[0] for line in pinned}
+    for name in names - {"setuptools"}:
+        for needed in map(Requirement, metadata.requires(name) or []):
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(needed.name) in names, (name, needed)
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -69,7 +90,7 @@ def test_a_log_stays_short_and_ends_with_the_fault(
     monkeypatch.setattr(installer, "PIP", ("-c", program))
     assert installer.install(lock) == status
     out, err = capfd.readouterr()
-    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about half a minute"]
+    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about 5 seconds"]
     assert ("Successfully installed" in err) == bool(status)
 
 
