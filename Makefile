@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest clean
+.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest test-installed dist clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -111,13 +111,15 @@ docs: setup  ## the documentation in docs/_build/html, warnings are errors
 
 # Local wheel folders and extra indexes are left out, so that the hashes cover the wheels of every platform. To move to
 # newer versions: make lock LOCKFLAGS=--upgrade
-lock: python-is-new-enough  ## recompile requirements/dev.txt and run.txt after a change of dependencies
+COMPILE := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
+  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+  --no-emit-trusted-host --no-emit-find-links --no-emit-options $(LOCKFLAGS)
+lock: python-is-new-enough  ## recompile the files of requirements/ after a change of dependencies
 	@echo "lock: $(LOCK)"; $(PYTHON) -m venv --clear .venv-lock
 	@.venv-lock/bin/python -m pip -qq --disable-pip-version-check install pip-tools
-	@env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
-	  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
-	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra labelled --extra pandas \
-	  --extra polars --extra report --extra serve $(LOCKFLAGS) --output-file $(LOCK) pyproject.toml requirements/dev.in
+	@$(COMPILE) --extra labelled --extra pandas --extra polars --extra report --extra serve --output-file $(LOCK) \
+	  pyproject.toml requirements/dev.in
+	@$(COMPILE) --output-file requirements/dist.txt requirements/dist.in
 	@rm -rf .venv-lock
 	@$(PYTHON) requirements/run.py > $(RUN_LOCK)
 
@@ -136,8 +138,25 @@ test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions
 	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -r requirements/dev.in -e .
 	@OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python -m pytest $(PARALLEL) $(PROCESSES) $(WORDS) -W default $(OLDEST)
 
+# Needs nothing but Python and pip, so that it runs on every system; the Python that builds is the one that tries.
+test-installed: python-is-new-enough  ## build the package, install it without extras into an empty environment, and use it
+	@$(PYTHON) tests/support/packages.py wheel
+	@PYTHONS="$(PYTHON)" $(PYTHON) tests/support/packages.py try
+
+# PYTHONS="python3.12 /opt/python3.13/bin/python3" names those that the wheels are tried with.
+export PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+dist: .venv-dist/tools.stamp  ## what is published, into dist/: built, checked, and tried in empty environments
+	@.venv-dist/bin/python tests/support/packages.py build
+	@.venv-dist/bin/python tests/support/packages.py try
+
+.venv-dist/tools.stamp: requirements/dist.txt
+	@$(MAKE) --no-print-directory python-is-new-enough
+	@echo "set up: .venv-dist from $<"; $(PYTHON) -m venv --clear .venv-dist
+	@.venv-dist/bin/python requirements/install.py $<
+	@touch $@
+
 clean:  ## remove what the other commands made
-	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
+	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-dist .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
 	  .hypothesis src/*.egg-info src/maskwell/designs/kernels/_compiled*.so
 	@find src tests docs bench requirements -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
