@@ -67,9 +67,18 @@ def build() -> None:
         check_wheel(wheel)
     run(python, "-m", "twine", "check", "--strict", *sorted(DIST.iterdir()))
     if npm := shutil.which("npm"):
-        run(npm, "pack", "--silent", "--pack-destination", DIST, CLIENT)
-    for path in sorted(DIST.iterdir()):
+        pack_client(npm, DIST / "npm")
+    for path in sorted(DIST.rglob("*.*")):
         print(f"built: {path.relative_to(ROOT)}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def pack_client(npm: str, target: Path) -> None:
+    """The client as npm packs it, with the licence, which stands at the root."""
+    target.mkdir()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copytree(CLIENT, Path(folder) / "client", ignore=shutil.ignore_patterns("node_modules"))
+        shutil.copy(ROOT / "LICENSE", copy)
+        run(npm, "pack", "--silent", "--pack-destination", target, cwd=copy)
 
 
 def check_source(source: Path) -> None:
