@@ -76,6 +76,22 @@ def test_what_make_run_installs_is_a_part_of_the_lock_and_lacks_nothing(root: Pa
                 assert canonicalize_name(needed.name) in names, (name, needed)
 
 
+def test_the_page_of_licences_is_what_the_packages_of_the_lock_state(root: Path) -> None:
+    if f"numpy=={metadata.version('numpy')} " not in (root / "requirements/dev.txt").read_text(encoding="utf-8"):
+        pytest.skip("other versions than those of the lock are installed")
+    made = subprocess.run(
+        [sys.executable, root / "requirements/licences.py"], capture_output=True, text=True, check=True
+    ).stdout
+    page = (root / "docs/reference/licences.md").read_text(encoding="utf-8")
+    # Another Python than that of the lock may need fewer packages.
+    same = made == page if sys.version_info[:2] == (3, 11) else set(made.splitlines()) <= set(page.splitlines())
+    assert same, "run: .venv/bin/python requirements/licences.py > docs/reference/licences.md"
+    rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (.+?) \|", page, re.MULTILINE))
+    assert {name for name, stated in rows.items() if "GPL" in stated} == {"psycopg", "psycopg-binary"}
+    lock = (root / "requirements/run.txt").read_text(encoding="utf-8")
+    assert set(re.findall(r"^([a-z0-9-]+)==", lock, re.MULTILINE)) - {"setuptools"} <= rows.keys()
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_a_log_stays_short_and_ends_with_the_fault(
     installer: ModuleType,
