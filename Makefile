@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest test-installed dist clean
+.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest test-installed dist ready clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -148,6 +148,10 @@ export PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 dist: .venv-dist/tools.stamp  ## what is published, into dist/: built, checked, and tried in empty environments
 	@.venv-dist/bin/python tests/support/packages.py build
 	@.venv-dist/bin/python tests/support/packages.py try
+
+TAG ?=
+ready: python-is-new-enough  ## what must be filled in before a version is published, for TAG=v0.1.0
+	@$(PYTHON) tests/support/packages.py ready $(TAG)
 
 .venv-dist/tools.stamp: requirements/dist.txt
 	@$(MAKE) --no-print-directory python-is-new-enough

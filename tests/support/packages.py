@@ -4,6 +4,7 @@
     python tests/support/packages.py try                # each package of dist/ in an empty environment of each Python
     python tests/support/packages.py wheel              # one wheel for this machine into dist/, with pip alone
     python tests/support/packages.py here [--compiled]  # the package that this Python has installed
+    python tests/support/packages.py ready [v0.1.0]     # whether all is filled in, and all versions are that of a tag
 
 It needs nothing but the standard library, so that any Python of any system can run it. Where packages are tried, no
 compiler is on the path and nothing may be built.
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -25,7 +27,8 @@ SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 TOOLS = ROOT / ".venv-dist" / SCRIPTS
 CLIENT = ROOT / "clients" / "javascript"
 PYTHONS = "python3.11 python3.12 python3.13 python3.14"
-NOT_SHIPPED = (".github/",)
+PUBLISHED = ("pyproject.toml", "CITATION.cff", "CHANGELOG.md", "SECURITY.md", "clients/javascript/package.json")
+NOT_SHIPPED = (".github/", ".dockerignore")
 ROWS = 3000
 LINES = (
     "choose --categories never,once,often --epsilon 1 -o design.json",
@@ -171,6 +174,24 @@ def try_here(*, compiled: bool) -> None:
         sys.exit(f"wrong estimate: {never} of {found['n']} reports; 0.6 of {ROWS} are true")
 
 
+def lacking(tag: str = "") -> list[str]:
+    """What must be done before this version can be published."""
+    text = {name: (ROOT / name).read_text(encoding="utf-8") for name in PUBLISHED}
+    version = tomllib.loads(text["pyproject.toml"])["project"]["version"]
+    client = json.loads(text["clients/javascript/package.json"])
+    wanted = {
+        f"the tag is {tag}, the version {version}": tag in ("", f"v{version}"),
+        "pyproject.toml: fill in the addresses": "maskwell.example" not in text["pyproject.toml"],
+        "CITATION.cff: name the version": f"\nversion: {version}\n" in text["CITATION.cff"],
+        "CITATION.cff: fill in repository-code": "\nrepository-code: " in text["CITATION.cff"],
+        "package.json: name the version": client["version"] == version,
+        "package.json: fill in repository": "repository" in client,
+        "CHANGELOG.md: head the entry with the version": f"\n## {version}" in text["CHANGELOG.md"],
+        "SECURITY.md: fill in the contact": "to be filled in" not in text["SECURITY.md"],
+    }
+    return [task for task, done in wanted.items() if not done]
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["build"]:
@@ -181,5 +202,7 @@ if __name__ == "__main__":
             build_wheel()
         case ["here", *words]:
             try_here(compiled="--compiled" in words)
+        case ["ready", *tag]:
+            sys.exit("\n".join(lacking(*tag)) or None)
         case _:
             sys.exit(__doc__)
