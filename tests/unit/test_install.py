@@ -129,3 +129,41 @@ def test_where_pyspark_cannot_be_installed_its_tests_are_left_out(root: Path, tm
         "no PySpark: tests of Spark are left out (run make spark with a network connection)"
     ]
     assert done.stderr == "" and not (tmp_path / "spark.txt").exists()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_make_test_completes_what_make_run_installed_and_a_changed_lock_starts_anew(root: Path, tmp_path: Path) -> None:
+    venv, few, all_ = tmp_path / "venv", tmp_path / "run.txt", tmp_path / "dev.txt"
+    words = [f"VENV={venv}", f"RUN_LOCK={few}", f"LOCK={all_}", f"NEW=rm -rf {venv}; mkdir {venv}; echo new"]
+    words += ["INSTALL=echo install", "EDITABLE=echo editable"]
+
+    def made(stamp: str) -> list[str]:
+        done = subprocess.run(
+            ["make", "--no-print-directory", *words, f"{venv}/{stamp}.stamp"],
+            cwd=root, env=os.environ | {"MAKEFLAGS": ""}, check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return [
+            line.replace(f"{tmp_path}/", "")
+            for line in done.stdout.splitlines()
+            if not line.startswith(("set up", "make"))
+        ]
+
+    def change(lock: Path) -> None:
+        """Everything else was there a day before."""
+        for path in [few, all_, *venv.glob("*.stamp")]:
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 86400))
+        lock.touch()
+
+    for lock in (few, all_):
+        lock.write_text("click==8.3.0\n", encoding="utf-8")
+    assert made("running") == ["new", "install run.txt", "editable"]
+    assert made("running") == []
+    assert made("installed") == ["install dev.txt", "editable"]
+    assert made("installed") == made("running") == []
+    change(few)
+    assert "new" not in made("running")
+    change(all_)
+    assert made("installed") == ["new", "install dev.txt", "editable"]
+    shutil.rmtree(venv)
+    assert made("installed") == ["new", "install dev.txt", "editable"]
+    assert made("running") == []
