@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements/dev.txt
+RUN_LOCK := requirements/run.txt
 KERNELS := $(wildcard src/maskwell/designs/kernels/_compiled.c)
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 # One process more than there are cores, since tests also wait for browsers and services; each with one thread for linear
@@ -30,14 +31,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest clean
+.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest test-installed dist ready clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-14s %s\n", $$1, $$2}'
 
 setup: $(VENV)/installed.stamp  ## an environment in .venv from the lock file
 
-run: setup  ## the service with an example survey, on this machine: answer it, and watch its estimates move
+run: $(VENV)/running.stamp  ## the service with an example survey, on this machine: answer it, and watch its estimates move
 	@$(BIN)/maskwell serve --example
 
 test:  ## set up, then every check and test
@@ -110,14 +111,17 @@ docs: setup  ## the documentation in docs/_build/html, warnings are errors
 
 # Local wheel folders and extra indexes are left out, so that the hashes cover the wheels of every platform. To move to
 # newer versions: make lock LOCKFLAGS=--upgrade
-lock: python-is-new-enough  ## recompile requirements/dev.txt after a change of dependencies
+COMPILE := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
+  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
+  --no-emit-trusted-host --no-emit-find-links --no-emit-options $(LOCKFLAGS)
+lock: python-is-new-enough  ## recompile the files of requirements/ after a change of dependencies
 	@echo "lock: $(LOCK)"; $(PYTHON) -m venv --clear .venv-lock
 	@.venv-lock/bin/python -m pip -qq --disable-pip-version-check install pip-tools
-	@env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/null CUSTOM_COMPILE_COMMAND="make lock" \
-	  .venv-lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-index-url \
-	  --no-emit-trusted-host --no-emit-find-links --no-emit-options --extra labelled --extra pandas \
-	  --extra polars --extra report --extra serve $(LOCKFLAGS) --output-file $(LOCK) pyproject.toml requirements/dev.in
+	@$(COMPILE) --extra labelled --extra pandas --extra polars --extra report --extra serve --output-file $(LOCK) \
+	  pyproject.toml requirements/dev.in
+	@$(COMPILE) --output-file requirements/dist.txt requirements/dist.in
 	@rm -rf .venv-lock
+	@$(PYTHON) requirements/run.py > $(RUN_LOCK)
 
 tremble: setup  ## all tests with other last bits of what libraries compute, by SEED=1
 	@$(TREMBLING) $(PROCESSES) $(WORDS)
@@ -134,8 +138,29 @@ test-oldest: python-is-new-enough  ## the tests with the oldest allowed versions
 	@.venv-oldest/bin/python -m pip --quiet --disable-pip-version-check install -r .venv-oldest/oldest.txt -r requirements/dev.in -e .
 	@OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python -m pytest $(PARALLEL) $(PROCESSES) $(WORDS) -W default $(OLDEST)
 
+# Needs nothing but Python and pip, so that it runs on every system; the Python that builds is the one that tries.
+test-installed: python-is-new-enough  ## build the package, install it without extras into an empty environment, and use it
+	@$(PYTHON) tests/support/packages.py wheel
+	@PYTHONS="$(PYTHON)" $(PYTHON) tests/support/packages.py try
+
+# PYTHONS="python3.12 /opt/python3.13/bin/python3" names those that the wheels are tried with.
+export PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+dist: .venv-dist/tools.stamp  ## what is published, into dist/: built, checked, and tried in empty environments
+	@.venv-dist/bin/python tests/support/packages.py build
+	@.venv-dist/bin/python tests/support/packages.py try
+
+TAG ?=
+ready: python-is-new-enough  ## what must be filled in before a version is published, for TAG=v0.1.0
+	@$(PYTHON) tests/support/packages.py ready $(TAG)
+
+.venv-dist/tools.stamp: requirements/dist.txt
+	@$(MAKE) --no-print-directory python-is-new-enough
+	@echo "set up: .venv-dist from $<"; $(PYTHON) -m venv --clear .venv-dist
+	@.venv-dist/bin/python requirements/install.py $<
+	@touch $@
+
 clean:  ## remove what the other commands made
-	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
+	@rm -rf $(VENV) .venv-lock .venv-oldest .venv-dist .venv-peers build dist docs/_build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
 	  .hypothesis src/*.egg-info src/maskwell/designs/kernels/_compiled*.so
 	@find src tests docs bench requirements -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -145,15 +170,33 @@ python-is-new-enough:
 	 maskwell needs Python 3.11 or newer, found: $$($(PYTHON) --version 2>&1 | head -n 1);\
 	 name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
 
+# What make run needs is a part of the lock, which make test completes in the same environment. One that was completed
+# has that part already. A changed lock starts anew: pip does not remove what is no longer named.
 # The database server of the tests runs as a user of its own, who must be able to read it whatever the umask.
+NEW := umask 022; $(PYTHON) -m venv --clear $(VENV)
+INSTALL := umask 022; $(BIN)/python requirements/install.py
+SIZE = $$(grep -c '^[a-z0-9-]*==' $<) packages
+
+$(VENV)/run.stamp: $(RUN_LOCK)
+	@$(MAKE) --no-print-directory python-is-new-enough
+	@if [ -e $(VENV)/locked.stamp ]; then $(MAKE) --no-print-directory $(VENV)/locked.stamp; else \
+	  echo "set up: $(VENV) from $<: $(SIZE), about 135 MB to download; half a minute"; $(NEW) && $(INSTALL) $<; fi
+	@touch $@
+
 $(VENV)/locked.stamp: $(LOCK)
 	@$(MAKE) --no-print-directory python-is-new-enough
-	@echo "set up: $(VENV) from $(LOCK): $$(grep -c '^[a-z0-9-]*==' $(LOCK)) packages, about 280 MB to download; two to five minutes"
-	@umask 022; $(PYTHON) -m venv --clear $(VENV)
-	@umask 022; $(BIN)/python requirements/install.py $(LOCK)
+	@echo "set up: $(VENV) from $<: $(SIZE), about 280 MB to download; two to five minutes"
+	@[ -e $(VENV)/run.stamp ] && [ ! -e $@ ] && [ ! $(RUN_LOCK) -nt $(VENV)/run.stamp ] || { $(NEW); }
+	@$(INSTALL) $<
+	@touch $@ $(VENV)/run.stamp
+
+EDITABLE = echo "set up: maskwell into $(VENV), compiling its kernels"; \
+  $(PIP) install --no-deps --no-build-isolation --editable .
+
+$(VENV)/running.stamp: $(VENV)/run.stamp pyproject.toml setup.py $(KERNELS)
+	@$(EDITABLE)
 	@touch $@
 
 $(VENV)/installed.stamp: $(VENV)/locked.stamp pyproject.toml setup.py $(KERNELS)
-	@echo "set up: maskwell into $(VENV), compiling its kernels"
-	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@
+	@$(EDITABLE)
+	@touch $@ $(VENV)/running.stamp

@@ -52,14 +52,14 @@ def step_of(line: str, done: int, total: int) -> tuple[int, str] | None:
     >>> step_of("  Downloading numpy-2.4.6-cp311-manylinux_x86_64.whl (16.8 MB)", 5, 70)
     (5, 'package 5 of 70: numpy, downloading 16.8 MB')
     >>> step_of("Installing collected packages: a, b", 70, 70)
-    (70, 'unpacking 70 packages, about half a minute')
+    (70, 'unpacking 70 packages, about 19 seconds')
     """
     if found := re.match(r"(?:Collecting |Processing .*/)([\w.-]+?)(?:==|-\d)", line):
         return done + 1, f"package {done + 1} of {total}: {found[1]}"
     if found := re.match(r" +Downloading ([\w.]+)-.* \(([\d.]+ [kMG]?B)\)", line):
         return done, f"package {done} of {total}: {found[1]}, downloading {found[2]}"
     if line.startswith("Installing collected packages"):
-        return done, f"unpacking {total} packages, about half a minute"
+        return done, f"unpacking {total} packages, about {5 + total // 5} seconds"
     return None
 
 

@@ -1,8 +1,10 @@
 """The client in JavaScript draws, names and judges designs as Python does, in Node and in a real browser."""
 
 import json
+import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -220,3 +222,21 @@ def test_the_client_is_small_and_is_the_one_that_the_service_hands_out() -> None
 
     served = files("maskwell.collection").joinpath("static", "maskwell.js").read_bytes()
     assert served == (CLIENT / "maskwell.js").read_bytes()
+
+
+def test_the_types_name_what_the_client_exports() -> None:
+    script, types = ((CLIENT / name).read_text(encoding="utf-8") for name in ("maskwell.js", "maskwell.d.ts"))
+    exported = r"^export (?:async )?(?:const|class|function) (\w+)"
+    assert re.findall(exported, script, re.MULTILINE) == re.findall(exported, types, re.MULTILINE)
+    for name in ("Words", "Design"):
+        written, typed = (
+            re.findall(rf"^export class {name} .*?^}}", text, re.MULTILINE | re.DOTALL)[0] for text in (script, types)
+        )
+        found = re.findall(r"^  (?:get )?(\w+)\(.*{|^    this\.(\w+) =", written, re.MULTILINE)
+        declared = re.findall(r"^  (?:readonly |get )?(\w+)[(:]", typed, re.MULTILINE)
+        assert {method or field for method, field in found} == set(declared), name
+    package = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {key: package[key] for key in ("version", "license")} == {
+        key: project[key] for key in ("version", "license")
+    }

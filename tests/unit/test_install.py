@@ -2,12 +2,17 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
+import sys
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 LINES = [
     "Collecting click==8.3.0 (from -r dev.txt (line 1))",
@@ -44,7 +49,7 @@ def test_each_package_is_named_with_its_size(installer: ModuleType) -> None:
         "package 1 of 2: click",
         "package 1 of 2: click, downloading 107 kB",
         "package 2 of 2: numpy",
-        "unpacking 2 packages, about half a minute",
+        "unpacking 2 packages, about 5 seconds",
     ]
 
 
@@ -53,6 +58,38 @@ def test_every_package_of_the_lock_is_counted(installer: ModuleType, root: Path)
     assert installer.count_of(lock) == sum(
         "==" in line for line in lock.splitlines() if not line.startswith((" ", "#"))
     )
+
+
+def test_what_make_run_installs_is_a_part_of_the_lock_and_lacks_nothing(root: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, root / "requirements/run.py"], capture_output=True, text=True, check=True
+    ).stdout
+    assert made == (root / "requirements/run.txt").read_text(encoding="utf-8"), "run: make lock"
+    whole = (root / "requirements/dev.txt").read_text(encoding="utf-8")
+    pinned = re.findall(r"^([a-z0-9-]+==\S+)", made, re.MULTILINE)
+    assert set(pinned) < set(re.findall(r"^([a-z0-9-]+==\S+)", whole, re.MULTILINE))
+    assert len(pinned) < 45, "make run is to be ready within half a minute"
+    names = {line.partition("==")[0] for line in pinned}
+    for name in names - {"setuptools"}:
+        for needed in map(Requirement, metadata.requires(name) or []):
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                assert canonicalize_name(needed.name) in names, (name, needed)
+
+
+def test_the_page_of_licences_is_what_the_packages_of_the_lock_state(root: Path) -> None:
+    if f"numpy=={metadata.version('numpy')} " not in (root / "requirements/dev.txt").read_text(encoding="utf-8"):
+        pytest.skip("other versions than those of the lock are installed")
+    made = subprocess.run(
+        [sys.executable, root / "requirements/licences.py"], capture_output=True, text=True, check=True
+    ).stdout
+    page = (root / "docs/reference/licences.md").read_text(encoding="utf-8")
+    # Another Python than that of the lock may need fewer packages.
+    same = made == page if sys.version_info[:2] == (3, 11) else set(made.splitlines()) <= set(page.splitlines())
+    assert same, "run: .venv/bin/python requirements/licences.py > docs/reference/licences.md"
+    rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (.+?) \|", page, re.MULTILINE))
+    assert {name for name, stated in rows.items() if "GPL" in stated} == {"psycopg", "psycopg-binary"}
+    lock = (root / "requirements/run.txt").read_text(encoding="utf-8")
+    assert set(re.findall(r"^([a-z0-9-]+)==", lock, re.MULTILINE)) - {"setuptools"} <= rows.keys()
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -69,7 +106,7 @@ def test_a_log_stays_short_and_ends_with_the_fault(
     monkeypatch.setattr(installer, "PIP", ("-c", program))
     assert installer.install(lock) == status
     out, err = capfd.readouterr()
-    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about half a minute"]
+    assert out.splitlines() == ["  package 1 of 2: click", "  unpacking 2 packages, about 5 seconds"]
     assert ("Successfully installed" in err) == bool(status)
 
 
@@ -92,3 +129,41 @@ def test_where_pyspark_cannot_be_installed_its_tests_are_left_out(root: Path, tm
         "no PySpark: tests of Spark are left out (run make spark with a network connection)"
     ]
     assert done.stderr == "" and not (tmp_path / "spark.txt").exists()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_make_test_completes_what_make_run_installed_and_a_changed_lock_starts_anew(root: Path, tmp_path: Path) -> None:
+    venv, few, all_ = tmp_path / "venv", tmp_path / "run.txt", tmp_path / "dev.txt"
+    words = [f"VENV={venv}", f"RUN_LOCK={few}", f"LOCK={all_}", f"NEW=rm -rf {venv}; mkdir {venv}; echo new"]
+    words += ["INSTALL=echo install", "EDITABLE=echo editable"]
+
+    def made(stamp: str) -> list[str]:
+        done = subprocess.run(
+            ["make", "--no-print-directory", *words, f"{venv}/{stamp}.stamp"],
+            cwd=root, env=os.environ | {"MAKEFLAGS": ""}, check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return [
+            line.replace(f"{tmp_path}/", "")
+            for line in done.stdout.splitlines()
+            if not line.startswith(("set up", "make"))
+        ]
+
+    def change(lock: Path) -> None:
+        """Everything else was there a day before."""
+        for path in [few, all_, *venv.glob("*.stamp")]:
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 86400))
+        lock.touch()
+
+    for lock in (few, all_):
+        lock.write_text("click==8.3.0\n", encoding="utf-8")
+    assert made("running") == ["new", "install run.txt", "editable"]
+    assert made("running") == []
+    assert made("installed") == ["install dev.txt", "editable"]
+    assert made("installed") == made("running") == []
+    change(few)
+    assert "new" not in made("running")
+    change(all_)
+    assert made("installed") == ["new", "install dev.txt", "editable"]
+    shutil.rmtree(venv)
+    assert made("installed") == ["new", "install dev.txt", "editable"]
+    assert made("running") == []

@@ -33,3 +33,18 @@ def test_theory_is_written_in_formulas_and_not_in_letters_that_look_like_them(ro
 def test_the_citation_names_this_version(root: Path) -> None:
     version = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert f"\nversion: {version}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_each_claim_of_the_paper_leads_to_a_test_and_each_key_to_a_source(root: Path) -> None:
+    paper, sources, bib = (
+        (root / name).read_text(encoding="utf-8")
+        for name in ("paper/paper.md", "docs/references.bib", "paper/paper.bib")
+    )
+    entries = re.findall(r"^@\w+\{.*?^\}$", bib, re.MULTILINE | re.DOTALL)
+    assert all(entry in sources for entry in entries)
+    cited = set(re.findall(r"@([A-Z]\w+\d{4})", paper))
+    assert cited == {entry.partition("{")[2].partition(",")[0] for entry in entries}
+    tests = re.findall(r"\]\(\.\./(tests/[^)]+)\)", paper)
+    assert len(tests) > 12 and not [path for path in tests if not (root / path).exists()]
+    words = re.findall(r"[A-Za-z]\S*", re.sub(r"\(?\[`.*?\)|\$[^$]+\$", "", paper.split("---", 2)[2]))
+    assert 750 < len(words) < 1250
