@@ -138,6 +138,8 @@ def _not_counted(release: AnyRelease) -> list[str]:
     columns = list[str]()
     if risk is not None and accepted:
         columns.append(Note("joint-table-is-accepted", what=joint_table_in_words(risk)))
+    if risk is not None and risk.joint_table is not None and not risk.joint_table.every_look:
+        columns.append(Note("coarser-looks-are-not-counted"))
     within = (name for stage in release.stages for name in stage.within)
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]
