@@ -21,7 +21,8 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import in_json, in_words, magnitude
+from maskwell.core.phrases import Printed, in_json, in_words, magnitude, round_up
+from maskwell.core.verdicts import below
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
@@ -115,6 +116,9 @@ def public_receipt(release: AnyRelease) -> dict[str, Any]:
     told = {"tables": [*tables_told(release)]} if share_step(release.rows) is not None else {}
     advice = advice_of(groups, release.plan.weights)
     advice += [Note("receipt-errors-of-tables")] if told.get("tables") else []
+    if below(release.kept_share, 1):
+        most = Printed(round_up(1 / math.sqrt(release.kept_share), 1))
+        advice.append(Note("receipt-drawn-until-it-kept-the-limit", times=most))
     advice += [Note("receipt-tables-left-out")] if any("left_out" in one for one in told.get("tables", ())) else []
     return {**_head(release, "public"), "groups": groups, **told, "advice": advice}
 
@@ -130,7 +134,10 @@ def tables_told(release: AnyRelease) -> Iterator[dict[str, Any]]:
         if measured is None:
             yield {"columns": [*columns], "left_out": True}
         elif measured:
-            yield {"columns": [*columns], **{kind: one.stated() for kind, one in measured.items()}}
+            yield {
+                "columns": [*columns],
+                **{kind: one.among_kept(release.kept_share).stated() for kind, one in measured.items()},
+            }
 
 
 def internal_receipt(release: AnyRelease) -> dict[str, Any]:
