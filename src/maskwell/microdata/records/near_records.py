@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from maskwell.core.arguments import Array, Real
+from maskwell.core.verdicts import below
 
 NEAREST = 64  # neighbours of a record that are kept
 # What the first, second, ... of them count: nearer ones more; or so many alike
@@ -96,7 +97,7 @@ class NearRecords:
 def _distances(share: Real, number: Real) -> Array:
     """Shape (codes, codes): of a column, from the share of each code and the number that it stands for."""
     known = ~np.isnan(number)
-    if share[~known].sum() > share[known].sum():
+    if below(float(share[known].sum()), 0.5):
         known[:] = False
     order = np.argsort(number, kind="stable")
     rank = np.empty(len(number))
@@ -104,5 +105,5 @@ def _distances(share: Real, number: Real) -> Array:
     far = np.where(known[:, None] & known, (rank[:, None] - rank) ** 2, 1.0)
     np.fill_diagonal(far, 0.0)
     far[known[:, None] != known] = 1 / 6 if known.any() else 1.0  # the mean of two shares at random
-    spread = max(float(share @ far @ share), LEAST_SPREAD)
+    spread = max(round(float(share @ far @ share), 9), LEAST_SPREAD)  # on every processor alike
     return np.rint(UNIT * far / spread).astype(np.int32)
