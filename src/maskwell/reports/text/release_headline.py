@@ -91,8 +91,10 @@ def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
     if joined is None:
         return ""
     named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
+    most = joined.right_most_sure
     return Note(
         "weighing-was-simulated",
+        most="" if most is None else f" ({in_percent(most)} of the hundredth)",
         named=named,
         right=in_percent(joined.right),
         surest=in_percent(joined.right_surest),
