@@ -31,6 +31,7 @@ LOOKED_FOR = 20_000  # people who are looked for in all draws together, about
 FEWEST_DRAWS, MOST_DRAWS = 2, 200
 # Log odds that are looked up at most where there are more draws than the fewest; so many are counted for each record
 MOST_WORK, PER_RECORD = 1 << 26, 20
+FEWEST_PEOPLE, MORE_WORK = 1000, 4  # so many times as many where fewer people than these would be looked for
 # States that exchange records at most; and log odds that are worked out at once: larger parts are not scaled to counts
 MOST_STATES, AT_ONCE = 1500, 1 << 23
 # Exponents of a likelihood, by their words in a report: columns reveal the same thing more than once
@@ -183,7 +184,9 @@ class _Search:
         pairs = self._pairs_of(looked)
         work = pairs * (self.fit.labels.codes.shape[1] * len(self.fit.columns) + len(ATTACKERS) * len(TRUST) * ROUNDS)
         work += PER_RECORD * len(self.state)
-        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
+        usual = min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)
+        least = min(math.ceil(FEWEST_PEOPLE / people), MORE_WORK * MOST_WORK // work)
+        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, usual, least))
         found: dict[str, list[_Picks]] = {}
         for draw, attack, picks in self._attacks(parts, draws):
             moved = picks._replace(keys=picks.keys + draw * (int(self.key.max()) + 1))
