@@ -4,8 +4,10 @@ They see all released columns, and which records belong together where units are
 tests.support.granted_cases 2000` tries so many cases; here are some of each form.
 """
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from tests.support.granted_cases import FORMS, Tried, tried
 
 import maskwell as mw
 from maskwell.core.randomness import SeededRandom
-from maskwell.errors import InfeasibleError, PlanError
+from maskwell.errors import InfeasibleError, PlanError, TooLargeError
 from maskwell.microdata import assessment
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.publication import release_table
@@ -49,6 +51,16 @@ def test_a_figure_of_the_keys_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(assessment, "with_joint_table", lambda report, *_: report)
     above = {FORMS[n % len(FORMS)] for n in range(4 * len(FORMS)) if tried(n).fault}
     assert {"joint", "apart", "units shown"} <= above and len(above) >= 6
+
+
+def test_a_look_at_fewer_columns_may_find_more_than_the_finest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two other randomized columns one is left out; of very many columns not all looks are counted, as is said."""
+    coarse = FORMS.index("three apart") + 39 * len(FORMS)
+    assert not tried(coarse).fault
+    monkeypatch.setattr(joint_disclosure, "MOST_LOOKS", 1)
+    least = tried(coarse)
+    assert least.fault.startswith("one look") and least.release is not None
+    assert "Not counted: looks at some sets of fewer randomized columns" in text_of(least.release)
 
 
 def test_the_intruder_agrees_with_a_list_of_all_drawn_files() -> None:
@@ -156,6 +168,40 @@ def test_a_joint_table_that_is_too_large_to_compare_has_no_figure(monkeypatch: p
     release = release_of(APART)
     assert "no figure can be given for someone who also compares all released counts" in text_of(release)
     assert release.risk.headline["worst"] is None and release.risk.joint_table.one_look is not None
+
+
+def test_a_figure_that_only_the_drawn_file_is_too_large_for_is_that_of_the_true_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, parts = release_of(APART), joint_disclosure.arrival_parts
+
+    def too_large(*given: Any, released: Any = None) -> Any:
+        if released is not None:
+            raise TooLargeError("the-matrices-of-these-columns", most_transitions=0)
+        return parts(*given)
+
+    monkeypatch.setattr(joint_disclosure, "arrival_parts", too_large)
+    release = release_of(APART)
+    assert release.risk.joint_table.one_look == whole.risk.joint_table.one_look
+    assert release.risk.joint_table.all_counts is None and release.risk.headline["worst"] is None
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_figure_that_is_lost_or_larger_once_the_file_is_drawn_is_held_against_the_limit(
+    lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release_of(APART, match="0.45")
+    found = joint_disclosure._found
+
+    def after_the_draw(report: Any, stages: Any, joint: Any) -> Any:
+        chances = found(report, stages, joint)
+        more = None if lost else np.minimum(1.0, 2 * chances.one_look)
+        return chances if joint.released is None else replace(chances, one_look=more)
+
+    monkeypatch.setattr(joint_disclosure, "_found", after_the_draw)
+    with pytest.raises(InfeasibleError) as caught:
+        release_of(APART, match="0.45")
+    assert ("cannot be checked against someone" if lost else "keep a chance above") in caught.value.message
 
 
 def test_published_units_that_are_too_many_have_no_figure() -> None:

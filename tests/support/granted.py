@@ -9,7 +9,7 @@ is the target with the same probability. Records, or units whose records are see
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from maskwell.microdata.stages.stage import Stage
@@ -167,8 +167,30 @@ def _to(seen: Counter[Outcome], world: World, kinds: Counter[Agent]) -> float:
     return ways.get(tuple(seen.values()), 0.0)
 
 
-def best_one_look(world: World) -> float:
-    """The largest one, given only how many records, or units, look like the one that is picked."""
+def best_one_look(world: World, keys: Sequence[int] | None = None) -> float:
+    """The largest one, given only how many records, or units, look like the one that is picked.
+
+    With the places of the keys in released rows, also where the intruder looks at the keys and only some others.
+    """
+    columns = range(len(world.agents[0].law[0][0][0]))
+    others = [] if keys is None else [place for place in columns if place not in keys]
+    left_out = [out for n in range(len(others) + 1) for out in combinations(others, n)]
+    return max(_best_one_look(_coarser(world, [place for place in columns if place not in out])) for out in left_out)
+
+
+def _coarser(world: World, seen: Sequence[int]) -> World:
+    """The same agents where only some of the released columns are looked at."""
+    agents = []
+    for agent in world.agents:
+        law: dict[Outcome, float] = {}
+        for outcome, p in agent.law:
+            part = tuple(tuple(row[i] for i in seen) for row in outcome)
+            law[part] = law.get(part, 0.0) + p
+        agents.append(Agent(agent.keys, tuple(law.items())))
+    return World(agents, world.shown)
+
+
+def _best_one_look(world: World) -> float:
     people, kinds, best = world.people, world.kinds, 0.0
     looks = {
         (tokens if world.shown else (row,), key, row)

@@ -208,7 +208,8 @@ def tried(number: int, case: Case | None = None) -> Tried:
     )
     seen = [i for i, name in enumerate(names) if name not in hidden and name != case.unit]
     agents = [*by_agents(released, names, case.unit if case.shown else None, lambda row: tuple(row[i] for i in seen))]
-    return _judged(case, done.release, world, agents)
+    places = [seen.index(names.index(key)) for key in case.keys]
+    return _judged(case, done.release, world, agents, places)
 
 
 def _with_rule_columns(case: Case, names: Sequence[str]) -> Case:
@@ -221,7 +222,7 @@ def _with_rule_columns(case: Case, names: Sequence[str]) -> Case:
     return case
 
 
-def _judged(case: Case, release: Release, world: World, agents: Sequence[Any]) -> Tried:
+def _judged(case: Case, release: Release, world: World, agents: Sequence[Any], keys: Sequence[int]) -> Tried:
     risk = release.risk
     assert risk is not None and risk.after is not None
     worst = risk.headline["worst"]
@@ -229,7 +230,7 @@ def _judged(case: Case, release: Release, world: World, agents: Sequence[Any]) -
     if swaps:
         exact = one = _swapped(case, release) if len(release.stages) == 1 else 0.0
     else:
-        exact, one = best_given_all(world, agents), best_one_look(world)
+        exact, one = best_given_all(world, agents), best_one_look(world, keys)
     fault = ""
     if worst is not None and exact > worst + SLACK:
         fault = f"all counts {exact:.4f}, printed {worst:.4f}"

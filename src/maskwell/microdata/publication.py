@@ -31,7 +31,7 @@ from maskwell.microdata.folder.matrix_disclosure import check_matrix
 from maskwell.microdata.folder.receipt import Receipt, receipt_from_dict
 from maskwell.microdata.folder.receipt_contents import dumps, internal_receipt, public_receipt
 from maskwell.microdata.folder.release_metadata import INTERNAL, PUBLIC, signed_hashes, source_hashes
-from maskwell.microdata.kept_bounds import DRAWS, check_kept, is_kept_as_drawn
+from maskwell.microdata.kept_bounds import DRAWS, check_kept, check_match, is_kept_as_drawn
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.column_values import TEXT, text_kind
 from maskwell.microdata.records.row_order import Neighbours, reveals_values
@@ -212,6 +212,7 @@ def _drawn(
         risk = judge.risk()
         if is_kept_as_drawn(plan, risk, attempt, last=key is not None or attempt == DRAWS):
             break
+    check_match(replace(assessed, risk=risk))  # a figure may be lost, or be another bound, once the file is drawn
     utility = judge.utility(done.changed)
     give_back_memory()
     described: dict[str, Any] = {}

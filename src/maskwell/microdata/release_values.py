@@ -16,6 +16,7 @@ import numpy as np
 from maskwell.core.cells import CellTable
 from maskwell.core.display import Result
 from maskwell.core.exact import to_decimal
+from maskwell.core.verdicts import at_most
 from maskwell.engines.input_file import TextForm
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.risk.joined_columns import JoinedRisk
@@ -24,6 +25,7 @@ from maskwell.microdata.side_channels import SideChannel, SideChannelRisk
 from maskwell.microdata.stages.stage import Stage, is_kept
 from maskwell.microdata.table_keeping import TableKept
 from maskwell.microdata.true_file import TrueFile
+from maskwell.microdata.utility.table_errors import least_kept_share
 from maskwell.microdata.utility.utility_report import UtilityReport, expected_share
 from maskwell.notes import Note
 
@@ -148,6 +150,14 @@ class AnyRelease(Result):
         told = [note for stage in self.stages for note in stage.notes]
         again = [Note("drawn-until-it-kept-the-limit", draws=self.attempts)] if self.attempts > 1 else []
         return tuple(dict.fromkeys([*self.warnings, *again, *about_draws(self), *told]))
+
+    @cached_property
+    def kept_share(self) -> float:
+        """At least the share of drawn files that keep the limit, with 95 % confidence; 1 where every file would."""
+        plan, risk = self.plan, self.risk
+        if risk is None or plan.match is None or not plan.against.of_the_draw:
+            return 1.0
+        return 1.0 if at_most(risk.before.max_risk, plan.match) else least_kept_share(self.attempts)
 
     def keeps(self, stage: Stage) -> bool:
         """Whether the draws of a stage, or of its first step, are kept by key."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from maskwell.core.arguments import Real
 from maskwell.core.cells import CellTable
-from maskwell.core.verdicts import at_most
+from maskwell.core.verdicts import at_most, below
 from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.microdata.stages.stage import acting, is_kept
 from maskwell.notes import Note
@@ -132,6 +132,13 @@ class Distortion:
             bias=min(1.0, sum(move.bias(weights) for move in moves)),
             squares=min(1.0, twice * weights.heaviest_squares(changed)),
         )
+
+    def among_kept(self, share: float) -> Distortion:
+        """Of files that keep a limit, where at least this share of all drawn files does; others changed less."""
+        if not below(share, 1):
+            return self
+        changed, weight, squares = (min(1.0, one / share) for one in (self.changed, self.weight, self.squares))
+        return Distortion(changed, weight, weight, squares)
 
     def told(self, errors: ShareErrors | None, size: float) -> Distortion:
         """With what a receipt tells of this table, of a file of so many records, or of as many with equal weights."""

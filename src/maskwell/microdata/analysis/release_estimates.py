@@ -170,7 +170,7 @@ def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
     table, dropped = _with_values(whole, how, counted.name, columns)
     cells = _with_values(counted.tables[1], how, counted.name, columns)[0] if len(counted.tables) > 1 else None
     estimate = _estimated(counted, table, cells, options.target, ratios=bool(dropped) and receipt.missing == "category")
-    remarks = routes.weights_remarks(route, receipt, options.weights, counted.weights)
+    remarks = routes.remarks_of(route, receipt, options.weights, counted.weights)
     other = [] if whole.n == receipt.rows else [OTHER_ROWS.format(receipt.rows, whole.n)]
     named = replace(estimate, categories=_named(estimate.categories), flags=(*remarks, *estimate.flags, *other))
     domains = _bounded_domains(counted, table, by, options.target) if by and named.covariance is None else {}
@@ -207,6 +207,7 @@ def _count(data: Any, receipt: Receipt, columns: Sequence[str], options: _Option
         return _Counted(route, name, used, tables)
     hidden = [move for move in route.moves if route.to_solve is None or move.group.design is None]
     most = Distortion.of(hidden, weights_of(data, receipt, used), tables[0].n / receipt.rows)
+    most = most.among_kept(receipt.kept_share)
     complete, inner = tables[0].n == receipt.rows, most
     if complete and route.to_solve is None:
         size = Released.of(tables[0].counts, tables[0].weights, tables[0].squares).size

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from maskwell.core.phrases import in_words, option, shorten
+from maskwell.core.verdicts import below
 from maskwell.designs.coded import CodedDesign
 from maskwell.engines.assignments import Assignment
 from maskwell.engines.row_sources import Source
 from maskwell.engines.rows import Rows
 from maskwell.errors import ParameterError
 from maskwell.microdata.analysis.bias_bounds import COUNTS, WEIGHTS, Move, moves_of
-from maskwell.microdata.folder.receipt import Group, Receipt, labelled_as
+from maskwell.microdata.folder.receipt import Group, Receipt, drawn_until_kept, labelled_as
 from maskwell.microdata.stages.stage import acting, is_kept, needed_columns
 
 OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
@@ -148,7 +149,16 @@ def measure_of(receipt: Receipt, weights: str | None) -> str:
     return COUNTS if weights is None else WEIGHTS if weights == receipt.weights else "other weights"
 
 
-def weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
+def remarks_of(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
+    """What a reader must know, of weights and of files that were drawn until they kept a limit."""
+    return (*_weights_remarks(route, receipt, asked, used), *_drawn_remarks(receipt))
+
+
+def _drawn_remarks(receipt: Receipt) -> tuple[str, ...]:
+    return (drawn_until_kept(receipt.kept_share),) if below(receipt.kept_share, 1) else ()
+
+
+def _weights_remarks(route: Route, receipt: Receipt, asked: str | None, used: str | None) -> tuple[str, ...]:
     """What a reader must know about weights that the receipt names, in words; nothing where they were asked for."""
     if asked is not None or receipt.weights is None:
         return ()
@@ -212,13 +222,13 @@ def survey_of_release(
     check_missing(route, how)
     check_unmoved(sampling or {}, moved)
     weights: str | None = (sampling or {}).get("weights")
-    remarks: tuple[str, ...] = ()
+    remarks = _drawn_remarks(receipt)
     if receipt.weights is not None and not any((sampling or {}).get(name) for name in OTHER_WEIGHTS):
         with released_rows(data, []) as (source, _):
             weights = weights_used(route, receipt, None, source.schema.names)
         if weights is not None and method == "ml":
             raise ParameterError("method-ml-where-every-record-counts", used=weights)
-        remarks = weights_remarks(route, receipt, None, weights)
+        remarks = remarks_of(route, receipt, None, weights)
     randomized = {name for names, _ in designs for name in names}
     return ReleasedSurvey(designs, [name for name in columns if name not in randomized], how, weights, remarks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -13,13 +14,14 @@ import numpy as np
 from maskwell.core import labels as rules
 from maskwell.core.arguments import Array, Real, check_path
 from maskwell.core.documents import from_json, read_document
-from maskwell.core.phrases import fault_of, shorten
+from maskwell.core.phrases import Printed, fault_of, round_up, shorten
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.designs.wire import design_from_dict
 from maskwell.errors import DataFileError, MaskwellError, ParameterError
 from maskwell.microdata.risk.intruders import ANY_LOOK, INTRUDERS
 from maskwell.microdata.stages.stage import RandomizedColumns, Stage, State, kept_columns, share_step, state_categories
+from maskwell.notes import Note
 
 T = TypeVar("T")
 
@@ -79,6 +81,8 @@ class Receipt:
         Labels, as texts in their order, of columns that have a codebook in the plan or are not in their natural order.
     tables
         Upper bounds of the errors of tables that are not kept, by their columns and by "counts" or "weights".
+    kept_share
+        At least the share of drawn files that keep the limit of the plan, where others were not released.
     """
 
     audience: str
@@ -91,6 +95,7 @@ class Receipt:
     intruder: str = ANY_LOOK.name
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tables: Mapping[tuple[frozenset[str], str], ShareErrors] = field(default_factory=dict)
+    kept_share: float = 1.0
 
     def __repr__(self) -> str:
         kept = [one.invariance if kept_columns(self.groups, one) else "nothing" for one in self.groups]
@@ -150,10 +155,23 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
             intruder=intruder,
             categories=_categories(content),
             tables=dict(_tables(content)),
+            kept_share=_kept_share(content),
         )
     except (KeyError, IndexError, AttributeError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         reason = error.message if isinstance(error, MaskwellError) else f"{type(error).__name__}: {error}"
         raise DataFileError("cannot-be-read", name=name, reason=shorten(reason, 50)) from error
+
+
+def drawn_until_kept(share: float) -> str:
+    """What a reader must know where at least this share of drawn files keeps the limit, and others are not released."""
+    return Note("receipt-drawn-until-it-kept-the-limit", times=Printed(round_up(1 / math.sqrt(share), 1)))
+
+
+def _kept_share(content: Mapping[str, Any]) -> float:
+    share = content.get("kept_share", 1.0)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise TypeError("kept_share is no share")
+    return float(share)
 
 
 def _count(rows: Any) -> int:

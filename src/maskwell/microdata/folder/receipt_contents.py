@@ -21,12 +21,13 @@ from maskwell.core.arguments import Array
 from maskwell.core.categories import Categories
 from maskwell.core.documents import json_form, version_text
 from maskwell.core.exact import to_decimal
-from maskwell.core.phrases import in_json, in_words, magnitude
+from maskwell.core.phrases import in_json, in_words, magnitude, round_down
+from maskwell.core.verdicts import below
 from maskwell.designs.coded import CodedDesign
 from maskwell.designs.sparse import Sparse
 from maskwell.errors import LabelError
 from maskwell.microdata.folder.matrix_disclosure import check_matrix
-from maskwell.microdata.folder.receipt import VERSION, Group
+from maskwell.microdata.folder.receipt import VERSION, Group, drawn_until_kept
 from maskwell.microdata.plans.protection import INCLUDED, UNIT, WITHHELD
 from maskwell.microdata.records.recoding import Recode
 from maskwell.microdata.risk.repeated_releases import path_parities
@@ -116,6 +117,8 @@ def public_receipt(release: AnyRelease) -> dict[str, Any]:
     told = {"tables": [*tables_told(release)]} if share_step(release.rows) is not None else {}
     advice = advice_of(groups, release.plan.weights)
     advice += [Note("receipt-errors-of-tables")] if told.get("tables") else []
+    if below(release.kept_share, 1):
+        advice.append(drawn_until_kept(release.kept_share))
     advice += [Note("receipt-tables-left-out")] if any("left_out" in one for one in told.get("tables", ())) else []
     return {**_head(release, "public"), "groups": groups, **told, "advice": advice}
 
@@ -131,7 +134,10 @@ def tables_told(release: AnyRelease) -> Iterator[dict[str, Any]]:
         if measured is None:
             yield {"columns": [*columns], "left_out": True}
         elif measured:
-            yield {"columns": [*columns], **{kind: one.stated() for kind, one in measured.items()}}
+            yield {
+                "columns": [*columns],
+                **{kind: one.among_kept(release.kept_share).stated() for kind, one in measured.items()},
+            }
 
 
 def internal_receipt(release: AnyRelease) -> dict[str, Any]:
@@ -244,6 +250,7 @@ def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
         "rows": release.rows,
         "order": "shuffled" if release.shuffled else "kept",
         "weights": release.plan.weights,
+        **({"kept_share": round_down(release.kept_share, 4)} if below(release.kept_share, 1) else {}),
         **({"recoded": recoded} if (recoded := recoded_in_words(release)) else {}),
         **({"categories": orders} if orders else {}),
     }

@@ -23,6 +23,7 @@ from maskwell.engines.cell_counts import RowCells
 from maskwell.engines.column_codes import numbered_columns
 from maskwell.engines.row_sources import find_columns
 from maskwell.engines.rows import Rows
+from maskwell.microdata.records.near_records import ROOM, WEIGHTS, NearRecords
 from maskwell.microdata.risk.binomial_sums import expanded
 
 # Values of a column that are told apart, and classes of a number that has more; further values are one
@@ -33,6 +34,7 @@ TOGETHER = 1 << 16  # rows that are looked at together, however a file is read, 
 MOST_ODDS = 1 << 24  # log odds that are kept at most: columns whose tables would need more are left out, the last first
 # The same for labels of two keys: of pairs with more the labels of either key count by themselves; and of three keys
 MOST_OF_PAIRS = MOST_OF_TRIPLES = 1 << 23
+BESIDE_NEAR = 2.0  # the same beside its nearest neighbours
 PRIOR = 5.0  # records that speak for the whole file beside those with a label, so that few of them say little
 
 
@@ -49,6 +51,7 @@ class ColumnFit:
     # By other column and labels: how many records have both, (labels, values); and which kept records are among them
     counts: Sequence[Sequence[Array]]
     counted: Array
+    near: NearRecords  # The nearest of the kept records, by the other columns
 
     @cached_property
     def _odds(self) -> list[list[Real]]:
@@ -111,7 +114,8 @@ class ColumnFit:
         usual = [_usual(tables[0])[value] for tables, value in zip(self.counts, values, strict=True)]
         weights = np.zeros(len(labels))
         weights[: self.labels.ways.shape[1]] = self.labels.ways[-1]
-        odds = PairOdds(self.labels, np.zeros((len(labels), len(cells))), np.zeros((len(values), len(cells))))
+        every, each = np.zeros((len(labels), len(cells))), np.zeros((len(values), len(cells)))
+        odds = PairOdds(self, cells, records, every, each)
         for one, (codes, own) in enumerate(zip(labels, owned, strict=True)):
             itself = (codes == own).astype(np.int64)
             having = np.maximum(self.counts[0][one].sum(axis=1)[codes] - itself, 0) + PRIOR
@@ -137,9 +141,38 @@ class ColumnFit:
 class PairOdds:
     """Log odds of the values of records given the labels of cells, one record and one cell at a time."""
 
-    labels: CellLabels
+    fit: ColumnFit
+    cells: Array  # cells, records: shape (pairs,)
+    records: Array
     by_labels: Real  # Shape (labels, pairs): added up over the other columns
     by_column: Real  # Shape (columns, pairs): added up over labels in the last of the ways
+
+    @cached_property
+    def by_neighbours(self) -> Real:
+        """Shape (weights, keys, pairs): log odds of the labels of each cell among the nearest records, by `WEIGHTS`."""
+        places, at = np.unique(self.records, return_inverse=True)
+        near, keys = self.fit.near.of_records(places), len(self.fit.table.columns)
+        weights = np.where(near >= 0, WEIGHTS[:, None, : near.shape[1]], 0.0)
+        having, odds = weights.sum(axis=2)[:, at], np.zeros((len(weights), keys, len(at)))
+        for key, size in enumerate(self.fit.labels.sizes[:keys]):
+            labels, wanted = self.fit.labels.codes[:, key], self.fit.labels.codes[self.cells, key]
+            usual = _usual(self.fit.counts[0][key].T)[wanted]
+            both = _tallied(labels[self.fit.cells[near]], weights, size, at, wanted)
+            odds[:, key] = np.log((both + BESIDE_NEAR * usual) / (having + BESIDE_NEAR) / usual)
+        return odds
+
+
+def _tallied(shown: Array, weights: Real, size: int, at: Array, wanted: Array) -> Real:
+    """Shape (weights, pairs): what the wanted label weighs among those that are shown in the row of each pair."""
+    both, step = np.zeros((len(weights), len(at))), max(1, ROOM // size)
+    for first in range(0, len(shown), step):
+        some = slice(first, first + step)
+        cell = np.arange(len(shown[some]))[:, None] * size + shown[some]
+        pairs = np.flatnonzero((at >= first) & (at < first + step))
+        place = (at[pairs] - first) * size + wanted[pairs]
+        for one, weight in zip(both, weights, strict=True):
+            one[pairs] = np.bincount(cell.ravel(), weight[some].ravel(), len(cell) * size)[place]
+    return both
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +262,10 @@ def read_column_fit(
             kept.append((cells[keep].astype(np.int32), values[keep], counted[keep]))
     cells, values, counted = (np.concatenate(each) for each in zip(*kept, strict=True))
     order = np.argsort(cells, kind="stable")
-    return ColumnFit(table, tuple(columns), cells[order], values[order], learner.labels, learner.counts, counted[order])
+    near = NearRecords.of(values[order], learner.shares, learner.numbers)
+    return ColumnFit(
+        table, tuple(columns), cells[order], values[order], learner.labels, learner.counts, counted[order], near
+    )
 
 
 def _even_batches(batches: Iterable[Any]) -> Iterator[Any]:
@@ -252,6 +288,16 @@ class _Learner:
         self.labels, self._columns = CellLabels.of(table, len(columns)), columns
         self._coders = [_ValueCoder() for _ in columns]
         self.counts = [[np.zeros((size, VALUES), np.int32) for size in self.labels.sizes] for _ in columns]
+
+    @property
+    def shares(self) -> list[Real]:
+        """By column the share of each code."""
+        return [tables[0].sum(axis=0) / max(1, int(tables[0].sum())) for tables in self.counts]
+
+    @property
+    def numbers(self) -> list[Real]:
+        """By column the number that each code stands for, NaN for none."""
+        return [coder.numbers for coder in self._coders]
 
     def codes(self, columns: Sequence[Any], rows: Array) -> Array:
         if len(rows) < len(columns[0]):
@@ -284,6 +330,8 @@ class _ValueCoder:
     def __init__(self) -> None:
         self._edges: Real | None = None
         self._known: dict[int, int] = {int(MISSING_NUMBER): 0}
+        self.numbers = np.full(VALUES, np.nan)  # what codes stand for, where they are of numbers
+        self._texts = False  # whether some value is no number
 
     @property
     def by_number(self) -> bool:
@@ -298,11 +346,23 @@ class _ValueCoder:
             numbers = _as_numbers(column) if len(self._known) == 1 and len(values) > VALUES else None
             if numbers is None or np.isnan(numbers).all():
                 known = [self._known.setdefault(one, min(len(self._known), VALUES - 1)) for one in values.tolist()]
-                return np.array(known, dtype=np.uint8)[places]
+                codes = np.array(known, dtype=np.uint8)[places]
+                self._note_numbers(column, codes)
+                return codes
             self._edges = np.unique(np.nanquantile(numbers, np.arange(1, CLASSES) / CLASSES))  # where classes begin
+            self.numbers[1 : len(self._edges) + 2] = np.arange(len(self._edges) + 1)
         if numbers is None or self._edges is None:  # a value is no number
             return np.full(len(column), VALUES - 1, np.uint8)
         return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
+
+    def _note_numbers(self, column: Any, codes: Array) -> None:
+        """Remember the number that each code stands for, unless a value is none."""
+        numbers = None if self._texts else _as_numbers(column)
+        if numbers is None:
+            self._texts = True
+            self.numbers[:] = np.nan
+        else:
+            self.numbers[codes] = numbers
 
 
 def _as_numbers(column: Any) -> Real | None:

@@ -63,13 +63,39 @@ class WeightedColumns:
         return lambda odds: weights @ odds.by_column
 
 
-def column_weights(fit: ColumnFit) -> Real:
+class NearestNeighbours:
+    """Adds up the log odds of all keys among the nearest records, of which nearer ones count more."""
+
+    name = "nearest neighbours"
+
+    def learned(self, fit: ColumnFit) -> LogLikelihood:
+        """There is nothing to learn beside the neighbours."""
+        return lambda odds: odds.by_neighbours[0].sum(axis=0)
+
+
+class WeightedNeighbours:
+    """Learns how much each column counts, and each key among several numbers of neighbours."""
+
+    name = "logistic regression on the columns and nearest neighbours"
+
+    def learned(self, fit: ColumnFit) -> LogLikelihood:
+        """As of columns alone."""
+        weights = column_weights(fit, _with_neighbours)
+        return lambda odds: weights @ _with_neighbours(odds)
+
+
+def _with_neighbours(odds: PairOdds) -> Real:
+    """Shape (what is weighted, pairs)."""
+    return np.concatenate([odds.by_column, *odds.by_neighbours[1:]])
+
+
+def column_weights(fit: ColumnFit, told: Callable[[PairOdds], Real] = lambda odds: odds.by_column) -> Real:
     """Shape (columns,): with which weights the log odds of columns find the cell of a record among others."""
     random = np.random.default_rng(1)
     records = random.permutation(len(fit.cells))[:TAUGHT]
     others = fit.cells[random.integers(len(fit.cells), size=(len(records), BESIDE))]
     cells = np.column_stack([fit.cells[records], others])
-    odds = fit.odds_of_pairs(cells.ravel(), np.repeat(records, 1 + BESIDE)).by_column
+    odds = told(fit.odds_of_pairs(cells.ravel(), np.repeat(records, 1 + BESIDE)))
     x = odds.reshape(len(odds), len(records), 1 + BESIDE).transpose(1, 2, 0)
     weights = np.full(x.shape[2], 0.5)
     for _ in range(STEPS):
@@ -89,6 +115,8 @@ ATTACKERS: tuple[Attacker, ...] = (
     NaiveBayes("naive Bayes on neighbouring pairs of keys", 2, in_turn=True),
     NaiveBayes("naive Bayes on three keys in turn", 3, in_turn=True),
     WeightedColumns(),
+    NearestNeighbours(),
+    WeightedNeighbours(),
 )
 
 

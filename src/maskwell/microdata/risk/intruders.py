@@ -34,6 +34,7 @@ class Intruder:
     # of the chances of a correct match, those whose largest is theirs, as far as they are known
     measures: ClassVar[tuple[str, ...]] = ("any_release",)
     looks_anywhere: ClassVar[bool] = True  # whether they look under other released values than the person's own
+    of_the_draw: ClassVar[bool] = False  # whether the limit is for the drawn file, so that not every draw is released
     # whether they also weigh how well the unchanged columns of a record go with the keys
     weighs_columns: ClassVar[bool] = False
 
@@ -109,6 +110,7 @@ class ReleasedCounts(Intruder):
     name = "released-counts"
     words = ", and compares all released counts with the true ones,"
     measures = ("any_release", "released_counts")
+    of_the_draw = True
 
     def foretold(self, after: FileRisk) -> float:
         """What the counts of a drawn file add is left out."""

@@ -31,6 +31,7 @@ LOOKED_FOR = 20_000  # people who are looked for in all draws together, about
 FEWEST_DRAWS, MOST_DRAWS = 2, 200
 # Log odds that are looked up at most where there are more draws than the fewest; so many are counted for each record
 MOST_WORK, PER_RECORD = 1 << 26, 20
+FEWEST_PEOPLE, MORE_WORK = 1000, 4  # so many times as many where fewer people than these would be looked for
 # States that exchange records at most; and log odds that are worked out at once: larger parts are not scaled to counts
 MOST_STATES, AT_ONCE = 1500, 1 << 23
 # Exponents of a likelihood, by their words in a report: columns reveal the same thing more than once
@@ -38,7 +39,8 @@ TRUST = {"1": 1.0, "1/2": 0.5, "1/4": 0.25}
 LEAST_ODDS = -30.0  # log odds further below the best ones of a record are taken as these
 # Where a record is looked for, in words: among all of them, or those released with the keys of the person
 LOOKS = {"among records with the same released keys": False, "among all records": True}
-SUREST = 0.1  # of the picks, the part with the greatest chance
+# Of the picks, the part with the greatest chance; and a smaller part, of which nothing is said below so many people
+SUREST, MOST_SURE, FEWEST = 0.1, 0.01, 50
 SMALL = 5.0  # people whose keys fewer records have are looked for, where the plan has no limit
 
 
@@ -58,6 +60,8 @@ class JoinedRisk:
     # how many people that tenth has, all draws together; and the standard error of the share among them
     surest: int
     error: float
+    # The same attack's share of the hundredth that is surest; None where these are too few to say
+    right_most_sure: float | None = None
 
     @property
     def to_spare(self) -> float:
@@ -180,7 +184,9 @@ class _Search:
         pairs = self._pairs_of(looked)
         work = pairs * (self.fit.labels.codes.shape[1] * len(self.fit.columns) + len(ATTACKERS) * len(TRUST) * ROUNDS)
         work += PER_RECORD * len(self.state)
-        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)))
+        usual = min(math.ceil(LOOKED_FOR / people), MOST_WORK // work)
+        least = min(math.ceil(FEWEST_PEOPLE / people), MORE_WORK * MOST_WORK // work)
+        draws = min(MOST_DRAWS, max(FEWEST_DRAWS, usual, least))
         found: dict[str, list[_Picks]] = {}
         for draw, attack, picks in self._attacks(parts, draws):
             moved = picks._replace(keys=picks.keys + draw * (int(self.key.max()) + 1))
@@ -188,7 +194,7 @@ class _Search:
         tried = [(self._shares(people * draws, picks), attack) for attack, picks in found.items()]
         if not tried:
             return None
-        (_, share, surest), attack = max(tried, key=lambda one: one[0][1:])
+        (_, share, surest, most_sure), attack = max(tried, key=lambda one: one[0][1:3])
         return JoinedRisk(
             columns=self.fit.columns,
             attack=attack,
@@ -199,10 +205,11 @@ class _Search:
             right_surest=share,
             surest=surest,
             error=math.sqrt(share * (1 - share) / surest),
+            right_most_sure=most_sure,
         )
 
-    def _shares(self, people: int, picks: Sequence[_Picks]) -> tuple[float, float, int]:
-        """Right picks of all, and of the tenth with the greatest chance."""
+    def _shares(self, people: int, picks: Sequence[_Picks]) -> tuple[float, float, int, float | None]:
+        """Right picks of all, of the tenth with the greatest chance, how many people that has, and of the hundredth."""
         keys, chance, found = (np.concatenate(each) for each in zip(*picks, strict=True))
         order = np.lexsort((-chance, keys))  # keys may be those of states that exchange no records
         best = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
@@ -210,9 +217,15 @@ class _Search:
         right = found[best] / weight
         order = np.argsort(-(chance[best] / weight), kind="stable")
         reached = np.cumsum(weight[order])
-        tenth = order[: int(np.searchsorted(reached, SUREST * reached[-1])) + 1]
-        share = float(np.average(right[tenth], weights=weight[tenth]))
-        return float((right * weight).sum() / people), share, int(weight[tenth].sum())
+
+        def of_part(part: float) -> tuple[float, int]:
+            surest = order[: int(np.searchsorted(reached, part * reached[-1])) + 1]
+            return float(np.average(right[surest], weights=weight[surest])), int(weight[surest].sum())
+
+        share, surest = of_part(SUREST)
+        most_sure, few = of_part(MOST_SURE)
+        every = float((right * weight).sum() / people)
+        return every, share, surest, most_sure if few >= FEWEST else None
 
     @cached_property
     def _holders_of_keys(self) -> Array:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,10 @@ from maskwell.microdata.risk.released_counts import realised_risks
 from maskwell.microdata.risk.risk_report import RiskReport
 from maskwell.microdata.risk.unit_draws import have_one_draw
 from maskwell.microdata.risk.unit_table import SeenUnits, unit_chances
-from maskwell.microdata.stages.stage import Stage, needed_columns
+from maskwell.microdata.stages.stage import Stage, acting, needed_columns
 
 SEARCHED = 2000  # looks of one file whose chances are computed t by t; of others a bound is taken
+MOST_LOOKS = 32  # sets of columns that are looked at
 _MOST_SEEN = 64  # the largest t of these
 _LOST = 1e-280  # smaller products of floats have lost digits
 
@@ -64,6 +66,7 @@ class JointRisk:
     one_look: float | None = None
     all_counts: float | None = None
     accepted: bool = False  # whether the plan accepts that this intruder is left out
+    every_look: bool = True  # whether looks at any of these columns are counted, and not only at most of them
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -94,7 +97,8 @@ def with_joint_table(report: RiskReport, stages: Sequence[Stage], joint: JointTa
         all_counts = float(found.all_counts.max())
         known = found.all_counts[place]
         measured["released_counts"] = known if counted is None else np.maximum(counted, known)
-    told = replace(report, joint_table=JointRisk(joint.others, joint.unit, one_look, all_counts))
+    _, every = looks_of(joint.visible, report.keys)
+    told = replace(report, joint_table=JointRisk(joint.others, joint.unit, one_look, all_counts, every_look=every))
     return remeasured(told, measured)
 
 
@@ -132,33 +136,63 @@ def _places(keys: CellTable, own: CellTable) -> Array:
     return np.array([known[label] for label in keys.labels()], dtype=np.int64)
 
 
+def looks_of(visible: Sequence[str], keys: Sequence[str]) -> tuple[list[tuple[str, ...]], bool]:
+    """The columns that somebody may look at, all of them first: the keys with any others; and whether these are all.
+
+    Of very many sets those that leave out fewest are taken.
+    """
+    others = [name for name in visible if name not in keys]
+    left_out = (out for n in range(len(others) + 1) for out in combinations(others, n))
+    some = [{*out} for out in islice(left_out, MOST_LOOKS)]
+    return [tuple(name for name in visible if name not in out) for out in some], 2 ** len(others) <= MOST_LOOKS
+
+
 def _found(report: RiskReport, stages: Sequence[Stage], joint: JointTable) -> JointChances:
     keys = report.table.project(report.keys)
+    looks, _ = looks_of(joint.visible, report.keys)
     if joint.unit is not None or have_one_draw(stages, joint.visible or joint.others):
         if joint.units is None:
             return JointChances()
         place = _places(keys, joint.units.table.project(report.keys))
-        return JointChances(*unit_chances(joint.units, stages)).in_order(place)
+        return JointChances(*unit_chances(joint.units, stages, looks)).in_order(place)
     if joint.table is None:
         return JointChances()
-    table = joint.table.project(needed_columns(stages, joint.visible))
-    own = table.project(report.keys)
-    alike = cells_in(table, own)
-    place, known = _places(keys, own), np.zeros(len(own))
-    np.maximum.at(known, place[cells_in(report.table, keys)], report.per_cell["any_release"])
-    exchange = has_exchange(stages, joint.visible)
-    if exchange and not keeps_counts(stages, joint.visible):
+    known = np.zeros(len(keys))
+    np.maximum.at(known, cells_in(report.table, keys), report.per_cell["any_release"])
+    found = _of_look(keys, stages, joint, known)
+    if found.one_look is None and joint.released is not None:  # with all released values the table may be too large
+        found = _of_look(keys, stages, replace(joint, released=None), known)
+    if has_exchange(stages, joint.visible):  # all counts are known, and coarser looks are means of finer ones
+        return found
+    for visible in looks[1:]:
+        if found.one_look is not None and acting(stages, visible) and {*visible} != {*report.keys}:
+            coarser = replace(joint, visible=visible, released=None)
+            more = _of_look(keys, stages, coarser, np.maximum(known, found.one_look)).one_look
+            found = replace(found, one_look=None if more is None else np.maximum(found.one_look, more))
+    return found
+
+
+def _of_look(keys: CellTable, stages: Sequence[Stage], joint: JointTable, known: Real) -> JointChances:
+    """Of somebody who looks at all visible columns; chances of a look are bounds where they are below what is known."""
+    assert joint.table is not None
+    visible = joint.visible
+    table = joint.table.project(needed_columns(stages, visible))
+    own = table.project(keys.columns)
+    alike, place, best = cells_in(table, own), _places(keys, own), np.zeros(len(own))
+    best[place] = known
+    exchange = has_exchange(stages, visible)
+    if exchange and not keeps_counts(stages, visible):
         return JointChances()
     looks, compared = np.zeros((2, len(own)))
     counted = joint.released is not None
     try:
-        for cells, arrivals in arrival_parts(stages, table, joint.visible, released=joint.released):
+        for cells, arrivals in arrival_parts(stages, table, visible, released=joint.released):
             people = _People(arrivals.counts, alike[cells], own.counts.astype(np.int64))
             if exchange and isinstance(arrivals, SparseArrivals):
                 found = people.exchanged(arrivals)
                 compared = np.maximum(compared, found)
             else:
-                found = people.one_look(arrivals, known)
+                found = people.one_look(arrivals, best)
                 given_all = people.all_counts(arrivals) if counted else None
                 counted = given_all is not None
                 compared = compared if given_all is None else np.maximum(compared, given_all)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -56,12 +56,24 @@ def shown_unit(
     return published if others or any(stage.unit is None for stage in acting(stages, visible)) else None
 
 
-def unit_chances(units: SeenUnits, stages: Sequence[Stage]) -> tuple[Real | None, Real | None]:
-    """By the cells of the keys the chances of a match, by one look and by all counts; None where not known."""
+def unit_chances(
+    units: SeenUnits, stages: Sequence[Stage], looks: Sequence[Sequence[str]]
+) -> tuple[Real | None, Real | None]:
+    """By the cells of the keys the chances of a match, by one look and by all counts; None where not known.
+
+    Of ``looks``, the columns that somebody may look at, the first are all that are visible.
+    """
     if len(units.members.sizes) > MOST_UNITS or any(stage.exchanges for stage in stages):
         return None, None
     made = _Units.of(units, stages)
-    return (None, None) if made is None else (made.one_look(), made.all_counts(units))
+    if made is None:
+        return None, None
+    one_look, all_counts = made.one_look(), made.all_counts(units)
+    for visible in looks[1:]:
+        coarser = _Units.of(replace(units, visible=(*visible,)), stages)
+        more = None if coarser is None else coarser.one_look()
+        one_look = None if one_look is None or more is None else np.maximum(one_look, more)
+    return one_look, all_counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,10 @@ columns that stay as they are. With N_rb its true counts beside a value b of the
     bias_ab = (sum_r t_ra N_rb - N_ab) / n,     variance_ab = sum_r t_ra (1 - t_ra) N_rb / n^2
 
 with weights in place of counts, and their squares in the variance. Derived; docs/theory/after-release.md.
+
+Files that are drawn again until they keep a limit have another law. For a share X and the event A that it is kept, of
+probability q, |E(X | A) - E(X)| = |Cov(X, 1_A)| / q is at most sd(X) sqrt((1 - q) / q) by the inequality of Cauchy and
+Schwarz, and Var(X | A) is at most Var(X) / q. Derived.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from maskwell.microdata.stages.stage import RandomizedColumns, Stage, TableFlow,
 
 MOST_TRANSITIONS = 2 * 10**7
 LADDER = (1, 2, 5)
+UNSURE = 0.05  # how often the share of drawn files that keep a limit is taken to be larger than it is
 LEAST_RECORDS = 2  # no step is smaller than what so many records contribute to a share
 
 
@@ -38,10 +43,27 @@ class TableError:
     error: float  # the standard error that it adds, at most
     least: float  # what a record contributes to a share
 
+    def among_kept(self, share: float) -> TableError:
+        """Of files that keep a limit, where at least this share of all drawn files does."""
+        bias = self.bias + self.error * math.sqrt((1 - share) / share)
+        return TableError(bias, self.error / math.sqrt(share), self.least)
+
     def stated(self) -> dict[str, float]:
         """Both rounded up to 1, 2 or 5 times a power of ten, never below what two records contribute."""
         least = LEAST_RECORDS * self.least
         return {"bias": stepped_up(max(self.bias, least)), "error": stepped_up(max(self.error, least))}
+
+
+def least_kept_share(draws: int) -> float:
+    """At least the probability that a drawn file keeps a limit, if it took so many draws: right with 95 %.
+
+    With the share q no more draws are needed with the probability ``1 - (1 - q) ** draws``; of the bound this is 5 %.
+    Source: derived.
+
+    >>> [round(least_kept_share(draws), 4) for draws in (1, 2, 20)]
+    [0.05, 0.0253, 0.0026]
+    """
+    return -math.expm1(math.log1p(-UNSURE) / draws)
 
 
 def stepped_up(value: float) -> float:

@@ -96,8 +96,10 @@ def weighing_in_words(risk: RiskReport, *, whole: bool = False) -> str:
     if joined is None:
         return ""
     named = in_words([one_line(name) for name in joined.columns]) if whole else keys_in_words(joined.columns)
+    most = joined.right_most_sure
     return Note(
         "weighing-was-simulated",
+        most="" if most is None else f" ({in_percent(most)} of the hundredth)",
         named=named,
         right=in_percent(joined.right),
         surest=in_percent(joined.right_surest),
@@ -143,6 +145,8 @@ def _not_counted(release: AnyRelease) -> list[str]:
     columns = list[str]()
     if risk is not None and accepted:
         columns.append(Note("joint-table-is-accepted", what=joint_table_in_words(risk)))
+    if risk is not None and risk.joint_table is not None and not risk.joint_table.every_look:
+        columns.append(Note("coarser-looks-are-not-counted"))
     within = (name for stage in release.stages for name in stage.within)
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]

@@ -135,9 +135,9 @@ def test_the_best_of_several_intruders_is_told_also_of_matrices_that_were_read_a
 
 
 def test_every_attack_is_tried_and_the_best_has_its_name() -> None:
-    """With one key: naive Bayes on it, and weighted columns; each with three exponents, two scalings and two looks."""
+    """With one key: naive Bayes on it, weighted columns, neighbours, both; three exponents, two scalings, two looks."""
     joined = simulated(released())
-    assert joined.tried == 2 * 3 * 2 * 2 and joined.to_spare == joined.right_surest + joined.error
+    assert joined.tried == 4 * 3 * 2 * 2 and joined.to_spare == joined.right_surest + joined.error
     assert joined.attack.split(",")[0] in {one.name for one in joined_columns.ATTACKERS}
 
 
