@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import click
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from maskwell.cli.help_page import anchor
 from maskwell.cli.main import cli
 
 gc.disable()  # a build ends soon: looking for rubbish among the nodes of its pages took a quarter of its time
@@ -41,7 +43,8 @@ html_static_path = ["_static"]
 html_css_files = ["page.css"]
 html_math_renderer = "mathml"
 
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
 autodoc_use_type_comments = False
 autodoc_member_order = "bysource"
 autodoc_class_signature = "separated"
@@ -96,23 +99,46 @@ def close_sections(_app: Any, _what: str, _name: str, _object: Any, _options: An
 
 
 class Commands(SphinxDirective):
-    """Every command with what its ``--help`` prints, as sections of the page."""
+    """Every command with its options, from the program itself, as sections of the page."""
 
     def run(self) -> list[nodes.Node]:
         """Give a section for each command; the commands of a group are sections within its own."""
-        context = click.Context(cli, info_name="maskwell", terminal_width=80, **cli.context_settings)
-        return list(sections_of(cli, context))
+        return list(sections_of(cli, click.Context(cli, info_name="maskwell")))
 
 
 def sections_of(group: click.Group, context: click.Context) -> Iterator[nodes.section]:
     """Give a section for each command of a group."""
     for name in group.list_commands(context):
         if command := group.get_command(context, name):
-            inner = click.Context(command, parent=context, info_name=name, terminal_width=80)
-            title = inner.command_path
-            section = nodes.section(ids=[title.replace(" ", "-")], names=[title])
-            section += nodes.title(text=title)
-            section += nodes.literal_block(text=inner.get_help(), language="text")
+            inner = click.Context(command, parent=context, info_name=name)
+            section = nodes.section(ids=[anchor(inner).lstrip("#")], names=[inner.command_path])
+            section += nodes.title(text=inner.command_path)
+            section += [with_options_as_code(part) for part in inspect.cleandoc(command.help or "").split("\n\n")]
+            usage = " ".join([inner.command_path, *command.collect_usage_pieces(inner)])
+            section += nodes.literal_block(text=usage, language="text")
+            if examples := (command.epilog or "").partition("Example:\n")[2]:
+                section += nodes.paragraph(text="Example:")
+                section += nodes.literal_block(text=inspect.cleandoc(examples), language="sh")
+            for title, rows in command.options_by_section(inner).items():
+                section += nodes.rubric(text=title)
+                section += options_of(rows)
             if isinstance(command, click.Group):
                 section += list(sections_of(command, inner))
             yield section
+
+
+def options_of(rows: list[tuple[str, str]]) -> nodes.definition_list:
+    """Give a list of options with what each does."""
+    items = nodes.definition_list()
+    for names, words in rows:
+        term = nodes.term("", "", nodes.literal(text=names))
+        items += nodes.definition_list_item("", term, nodes.definition("", with_options_as_code(words)))
+    return items
+
+
+def with_options_as_code(text: str) -> nodes.paragraph:
+    """Give a paragraph in which options look as they are typed."""
+    parts = re.split(r"((?<![\w-])--?[a-z][a-z0-9-]*)", " ".join(text.split()))
+    return nodes.paragraph(
+        "", "", *(nodes.literal(text=p) if n % 2 else nodes.Text(p) for n, p in enumerate(parts) if p)
+    )

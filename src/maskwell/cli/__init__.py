@@ -25,6 +25,7 @@ COMMANDS = {
     "serve": "Run the collection service: answers are randomized in the browser.",
     "survey": "Make, open, close and export surveys of the service.",
     "demo": "The whole story on made-up data, in a few seconds.",
+    "doctor": "Show what this installation can do: kernels, extras, versions.",
     "completion": "Print the script for completion in a shell.",
 }
 """Every command, imported when it is called from the file of its name, and its line in the help."""

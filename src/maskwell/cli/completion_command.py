@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.options import example, json_option
 from maskwell.cli.output import print_json
 
@@ -16,11 +17,12 @@ WHERE = {
 
 
 @click.command(
+    cls=HelpPage,
     epilog=example(
         "maskwell completion bash > ~/.local/share/bash-completion/completions/maskwell",
         'maskwell completion zsh > "${fpath[1]}/_maskwell"',
         "maskwell completion fish > ~/.config/fish/completions/maskwell.fish",
-    )
+    ),
 )
 @click.argument("shell", type=click.Choice(list(WHERE)))
 @json_option

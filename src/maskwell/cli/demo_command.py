@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.options import FilePath, example, json_option
 from maskwell.cli.output import print_json, print_lines
 
 
-@click.command(epilog=example("maskwell demo", "maskwell demo -o first-look --json"))
+@click.command(cls=HelpPage, epilog=example("maskwell demo", "maskwell demo -o first-look --json"))
 @click.option(
     "-o",
     "--output",

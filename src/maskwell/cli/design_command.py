@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from maskwell.cli import options as opt
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.main import CommandGroup
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError, TooLargeError
@@ -135,7 +136,7 @@ def _family_command(procedure: Procedure) -> click.Command:
     if procedure.may_fail:
         allow = "Make it even if shares cannot be estimated from its reports."
         params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
-    return click.Command(
+    return HelpPage(
         procedure.name,
         params=[*params, *(click.Option(names, **shape) for names, shape in SAVING)],
         callback=_callback(procedure),

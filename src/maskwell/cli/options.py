@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.main import SHOW_VALUES
 from maskwell.cli.output import form_said
 from maskwell.errors import DataFileError, LabelError, ParameterError
@@ -108,7 +109,7 @@ def command(fields: type[T], name: str | None = None) -> Callable[[Callable[[T],
         for field in reversed([*fields.__annotations__, *inherited]):
             decorated = getattr(fields, field)(field)(decorated)
         words = _help()[name or function.__name__]
-        made = click.command(name, cls=click.Command, epilog=example(*words["examples"]))(decorated)
+        made = click.command(name, cls=HelpPage, epilog=example(*words["examples"]))(decorated)
         for parameter in made.params:
             if isinstance(parameter, click.Option) and parameter.help is None:
                 parameter.help = words.get(str(parameter.name)) or _help()["shared"][parameter.name]

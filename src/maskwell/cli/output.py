@@ -19,7 +19,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from enum import StrEnum
 from typing import Any, TextIO, cast
+
+import click
 
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import HINT, MESSAGE, Printed, in_ascii, in_json, masked, shorten, visible
@@ -41,9 +44,59 @@ def print_json(content: Mapping[str, Any]) -> None:
     _write(text)
 
 
+class Loudness(StrEnum):
+    """How much a command prints for people."""
+
+    QUIET = "quiet"
+    USUAL = "usual"
+    VERBOSE = "verbose"
+
+
+_LOUDNESS: ContextVar[Loudness] = ContextVar("loudness", default=Loudness.USUAL)
+
+
+def set_loudness(loudness: Loudness) -> None:
+    """Print as much from now on."""
+    _LOUDNESS.set(loudness)
+
+
+def is_verbose() -> bool:
+    """Whether time and memory are reported."""
+    return _LOUDNESS.get() is Loudness.VERBOSE
+
+
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines for people."""
-    _write("\n".join(visible(with_form(line)) for line in lines), err=err)
+    """Print lines for people, unless the command is quiet."""
+    if _LOUDNESS.get() is not Loudness.QUIET:
+        _print_lines(lines, err=err)
+
+
+def _print_lines(lines: Iterable[str], *, err: bool) -> None:
+    coloured = is_coloured(err=err)
+    shown = (visible(with_form(line)) for line in lines)
+    _write("\n".join(map(_coloured, shown) if coloured else shown), err=err)
+
+
+_COLOURS: dict[str, dict[str, Any]] = {
+    "error:": {"fg": "red", "bold": True},
+    "hint:": {"fg": "cyan"},
+    "note:": {"fg": "yellow"},
+    "Next:": {"fg": "cyan"},
+    "Yes:": {"fg": "green", "bold": True},
+    "No:": {"fg": "red", "bold": True},
+}
+
+
+def is_coloured(*, err: bool = False) -> bool:
+    """Whether a stream is a terminal with colours, and NO_COLOR is not set."""
+    stream = sys.stderr if err else sys.stdout
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and stream is not None and stream.isatty()
+
+
+def _coloured(line: str) -> str:
+    word, space, rest = line.partition(" ")
+    return f"{click.style(word, **_COLOURS[word])}{space}{rest}" if word in _COLOURS else line
 
 
 _FORM_OPTIONS: ContextVar[str] = ContextVar("form_options", default="")
@@ -153,7 +206,7 @@ def print_error(
         words |= {word for word in f"{message} {hint}".split() if len(word) > LONG_WORD}
         message, hint = shorten(fitted(message, words, MESSAGE), MESSAGE), shorten(fitted(hint, words, HINT), HINT)
     more = {"values": values} if values else {}
-    print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
+    _print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
     if as_json:
         with suppress(DataFileError):  # where standard output takes nothing, it was told above
             print_json({"error": {"code": code, "message": message, "hint": hint, **more}})
@@ -174,6 +227,7 @@ def fitted(text: str, words: Iterable[str], width: int) -> str:
 
 
 LOG_SECONDS = 10.0  # how often a log hears how far the work is
+VERBOSE_SECONDS = 1.0  # with --verbose
 
 
 class Progress:
@@ -185,24 +239,26 @@ class Progress:
     def __init__(self) -> None:
         self._there = sys.stderr is not None
         self._terminal = self._there and sys.stderr.isatty()
+        self._quiet = _LOUDNESS.get() is Loudness.QUIET
         self._start = self._last = time.monotonic()
         self._printed = False
         self._state = self._logged = ""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._pause = VERBOSE_SECONDS if is_verbose() else LOG_SECONDS
 
     def __call__(self, rows: int, share: float | None) -> None:
         """Say how far it is."""
         percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
         self._state = f"{rows:,} rows{percent}"
         now = time.monotonic()
-        if not self._terminal or now - self._start < 1 or now - self._last < 0.2:
+        if not self._terminal or self._quiet or now - self._start < 1 or now - self._last < 0.2:
             return
         self._last, self._printed = now, True
         _write(f"\r  {self._state}", err=True, end="")
 
     def __enter__(self) -> Progress:
-        if self._there and not self._terminal:
+        if self._there and not self._terminal and not self._quiet:
             self._thread = threading.Thread(target=self._log, name="maskwell-progress", daemon=True)
             self._thread.start()
         return self
@@ -215,7 +271,7 @@ class Progress:
             _write("\r" + " " * 40 + "\r", err=True, end="")
 
     def _log(self) -> None:
-        while not self._ended.wait(LOG_SECONDS):
+        while not self._ended.wait(self._pause):
             state, before, self._logged = self._state, self._logged, self._state
             parts = [state, "working" if state == before else ""]
             _write(f"  {', '.join(filter(None, parts))}  ({Printed(time.monotonic() - self._start):.0f} s)", err=True)

@@ -8,16 +8,18 @@ from pathlib import Path
 
 import click
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.options import FilePath, example, json_option
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 
 
 @click.command(
+    cls=HelpPage,
     epilog=example(
         "maskwell design warner --p 0.7 -o warner.json",
         "maskwell audit warner.json --rho 0.1 0.5 --certificate proof.json",
         "maskwell verify proof.json --design warner.json",
-    )
+    ),
 )
 @click.argument("what", metavar="CERTIFICATE|FOLDER", type=FilePath())
 @click.option("--design", metavar="D", type=FilePath(), help="A design file that the certificate should be about.")
