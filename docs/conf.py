@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from maskwell.cli.help_page import anchor
 from maskwell.cli.main import cli
+
+sys.path.insert(0, str(Path(__file__).parent))
+from notebook_pages import Notebook  # noqa: E402
 
 gc.disable()  # a build ends soon: looking for rubbish among the nodes of its pages took a quarter of its time
 
@@ -39,6 +43,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_title = f"maskwell {version}"
 html_show_sphinx = False
+html_theme_options = {"top_of_page_buttons": []}
 html_static_path = ["_static"]
 html_css_files = ["page.css"]
 html_math_renderer = "mathml"
@@ -54,8 +59,32 @@ def setup(app: Any) -> None:
     """Mend docstrings before napoleon reads them (at 500), and write formulas as MathML, which needs no script."""
     app.connect("autodoc-process-docstring", close_sections, priority=400)
     app.connect("source-read", close_examples)
+    app.connect("build-finished", make_accessible)
     app.add_directive("commands", Commands)
+    app.add_directive("notebook", Notebook)
     app.add_html_math_renderer("mathml", (write_inline_formula, None), (write_displayed_formula, None))
+
+
+ACCESSIBLE = {
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper docutils container">': '<div class="table-wrapper docutils container" tabindex="0">',
+    '<div class="table-wrapper output">': '<div class="table-wrapper output" tabindex="0">',
+    '<div class="math notranslate">': '<div class="math notranslate" tabindex="0">',
+}
+"""What the theme writes, and what readers need who use a keyboard or a screen reader."""
+
+
+def make_accessible(app: Any, error: Exception | None) -> None:
+    """Name the side bars, let a keyboard scroll what is wide, and make empty heads of tables plain cells."""
+    if error is not None or app.builder.format != "html":
+        return
+    for path in Path(app.outdir).rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        for written, needed in ACCESSIBLE.items():
+            page = page.replace(written, needed)
+        path.write_text(re.sub(r"<th([^>]*)>\s*(<p></p>)?\s*</th>", r"<td\1></td>", page), encoding="utf-8")
 
 
 def write_inline_formula(writer: Any, node: Any) -> None:
