@@ -84,7 +84,7 @@ def make_accessible(app: Any, error: Exception | None) -> None:
         page = path.read_text(encoding="utf-8")
         for written, needed in ACCESSIBLE.items():
             page = page.replace(written, needed)
-        path.write_text(re.sub(r"<th([^>]*)>\s*(<p></p>)?\s*</th>", r"<td\1></td>", page), encoding="utf-8")
+        path.write_text(re.sub(r"<th[^>]*>\s*(<p></p>)?\s*</th>", "<td></td>", page), encoding="utf-8")
 
 
 def write_inline_formula(writer: Any, node: Any) -> None:
