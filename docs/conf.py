@@ -19,7 +19,7 @@ from maskwell.cli.help_page import anchor
 from maskwell.cli.main import cli
 
 sys.path.insert(0, str(Path(__file__).parent))
-from notebook_pages import Notebook  # noqa: E402
+from notebook_pages import with_notebooks
 
 gc.disable()  # a build ends soon: looking for rubbish among the nodes of its pages took a quarter of its time
 
@@ -61,7 +61,6 @@ def setup(app: Any) -> None:
     app.connect("source-read", close_examples)
     app.connect("build-finished", make_accessible)
     app.add_directive("commands", Commands)
-    app.add_directive("notebook", Notebook)
     app.add_html_math_renderer("mathml", (write_inline_formula, None), (write_displayed_formula, None))
 
 
@@ -107,8 +106,10 @@ def write_formula(writer: Any, node: Any, display: str) -> None:
     raise nodes.SkipNode
 
 
-def close_examples(_app: Any, _name: str, content: list[str]) -> None:
-    """Leave out the empty line that ends an example for its test, but is no part of what Python prints."""
+def close_examples(app: Any, name: str, content: list[str]) -> None:
+    """Put notebooks in their place, and leave out the empty line that ends an example for its test only."""
+    folder = Path(app.env.doc2path(name)).parent
+    content[0] = with_notebooks(content[0], folder, runs=app.builder.format == "html")
     content[0] = re.sub(r"(^```pycon$.*?\n)\n```$", r"\1```", content[0], flags=re.MULTILINE | re.DOTALL)
 
 

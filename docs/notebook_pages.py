@@ -1,4 +1,4 @@
-"""Notebooks as pages, with the output of every cell. They run when HTML is built; checks of the pages only read them."""
+"""Notebooks as Markdown, with the output of every cell. They run when HTML is built, and not when pages are checked."""
 
 from __future__ import annotations
 
@@ -6,61 +6,44 @@ import ast
 import contextlib
 import io
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective
+INCLUDED = re.compile(r"^```\{notebook\} (\S+)\n```$", re.MULTILINE)
 
 
-class Notebook(SphinxDirective):
-    """The cells of a notebook: text as text, code with what it shows. Its first heading is left to the page."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Give the nodes of all cells, and name the notebook as something the page depends on."""
-        path = Path(self.env.relfn2path(self.arguments[0])[1])
-        self.env.note_dependency(str(path))
-        runs = self.env.app.builder.format == "html"
-        page = nodes.section()
-        page.document = self.state.document
-        with contextlib.chdir(tempfile.mkdtemp()):
-            for text, is_code, shown in cells_with_outputs(path, runs=runs):
-                if is_code:
-                    page += nodes.literal_block(text=text, language="python")
-                    page += shown
-                else:
-                    lines = text.splitlines()[2:] if text.startswith("# ") else text.splitlines()
-                    self.state.nested_parse(StringList(lines, str(path)), 0, page, match_titles=True)
-        return page.children
+def with_notebooks(page: str, folder: Path, *, runs: bool) -> str:
+    """Put the cells of a notebook in the place of each block ``{notebook} FILE`` of a page."""
+    return INCLUDED.sub(lambda found: "\n\n".join(cells(folder / found[1], runs=runs)), page)
 
 
-def cells_with_outputs(path: Path, *, runs: bool) -> Iterator[tuple[str, bool, list[nodes.Node]]]:
-    """Give the text of each cell, whether it is code, and what it shows."""
+def cells(path: Path, *, runs: bool) -> Iterator[str]:
+    """Give each cell as Markdown, without the first heading, which is that of the page."""
     names: dict[str, Any] = {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        text, is_code = "".join(cell["source"]), cell["cell_type"] == "code"
-        yield text, is_code, run_cell(text, names) if is_code and runs else []
+    with contextlib.chdir(tempfile.gettempdir()):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                yield f"```python\n{text}\n```"
+                yield from shown(text, names) if runs else ()
+            else:
+                yield re.sub(r"\A# .*\n", "", text)
 
 
-def run_cell(text: str, names: dict[str, Any]) -> list[nodes.Node]:
+def shown(text: str, names: dict[str, Any]) -> Iterator[str]:
     """Run a cell as a notebook does: what it prints, then the value of its last line as HTML or as text."""
     body = ast.parse(text).body
     last = ast.Expression(body.pop().value) if isinstance(body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(ast.Module(body, []), "cell", "exec"), names)  # noqa: S102 - a notebook of this folder
-        value = eval(compile(last, "cell", "eval"), names) if last is not None else None  # noqa: S307
-    shown: list[nodes.Node] = []
+        exec(compile(ast.Module(body, []), "cell", "exec"), names)  # a notebook of this folder
+        value = eval(compile(last, "cell", "eval"), names) if last is not None else None
     if printed.getvalue():
-        shown.append(nodes.literal_block(text=printed.getvalue().rstrip(), language="text"))
-    if hasattr(value, "_repr_html_"):
-        shown.append(nodes.raw(text=f'<div class="table-wrapper output">{value._repr_html_()}</div>', format="html"))
-    elif hasattr(value, "_repr_svg_"):
-        shown.append(nodes.raw(text=f'<div class="table-wrapper output">{value._repr_svg_()}</div>', format="html"))
+        yield f"```text\n{printed.getvalue().rstrip()}\n```"
+    drawn = next((getattr(value, name)() for name in ("_repr_svg_", "_repr_html_") if hasattr(value, name)), None)
+    if drawn is not None:
+        yield f'````{{raw}} html\n<div class="table-wrapper output">{drawn}</div>\n````'
     elif value is not None:
-        shown.append(nodes.literal_block(text=repr(value), language="text"))
-    return shown
+        yield f"```text\n{value!r}\n```"
