@@ -85,8 +85,14 @@ PLANS: dict[str, dict[str, Any]] = {
 class Engine:
     """Where the rows are: how they get there, and how reports are read back."""
 
-    def __init__(self, place: Callable[[Any, Path], Any], ending: str = "", read: Callable[[Any], Any] | None = None):
-        self.place, self.ending, self._read = place, ending, read
+    def __init__(
+        self,
+        place: Callable[[Any, Path], Any],
+        ending: str = "",
+        read: Callable[[Any], Any] | None = None,
+        lacks: tuple[str, ...] = (),
+    ):
+        self.place, self.ending, self._read, self.lacks = place, ending, read, lacks
 
     def randomized(self, data: Any, folder: Path, designs: Any, **options: Any) -> Any:
         """Reports where the data are: a file beside a file, else a table of its kind."""
@@ -115,6 +121,10 @@ def write_gzip(table: Any, path: str) -> None:
         pa_csv.write_csv(table, file)
 
 
+def write_excel(table: Any, path: str) -> None:
+    table.to_pandas().to_excel(path, index=False, engine="xlsxwriter")
+
+
 def write_folder(table: Any, path: str) -> None:
     """Two files, which together are the table."""
     Path(path).mkdir()
@@ -132,6 +142,9 @@ ENGINES = {
     "CSV, compressed": Engine(written("rows.csv.gz", write_gzip), ".csv.gz", pd.read_csv),
     "Parquet": Engine(written("rows.parquet", pa_parquet.write_table), ".parquet", pd.read_parquet),
     "Arrow file": Engine(written("rows.arrow", pa_feather.write_feather), ".arrow", pd.read_feather),
+    "Excel": Engine(  # an empty text is an empty cell, so it holds no empty basket
+        written("rows.xlsx", write_excel), ".xlsx", lambda path: pd.read_excel(path, engine="calamine"), ("items",)
+    ),
     "folder of Parquet files": Engine(written("rows", write_folder), ".parquet", pd.read_parquet),
     "Spark": Engine(lambda table, _: SESSIONS[0].createDataFrame(table), read=lambda f: f.toArrow().to_pydict()),
 }
@@ -175,7 +188,8 @@ def same(one: Any, other: Any) -> bool:
 
 def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) -> None:
     data = engine.place(TABLE, tmp_path)
-    reports = engine.randomized(data, tmp_path, DESIGNS, **KEPT)
+    designs = {name: design for name, design in DESIGNS.items() if name not in engine.lacks}
+    reports = engine.randomized(data, tmp_path, designs, **KEPT)
     assert engine.columns(reports) == {name: REPORTS.column(name).to_pylist() for name in LABELS}
 
     counted = mw.tally(reports, COUNTED)
@@ -188,7 +202,8 @@ def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) ->
         assert same(here.to_dict(), there.to_dict()), plan
     assert same(*(mw.tabulate(one, both).to_dict() for one in (REPORTS, reports)))
     assert same(*(tabulate_with(one, drugs, direct="region").to_dict() for one in (REPORTS, reports)))
-    assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
+    if "items" in designs:
+        assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
     risks = [mw.risk(one, ["region", "town"], weights="weight") for one in (TABLE, data)]
     assert same(*(one.to_dict() for one in risks))
     assert same(*({name: values.tolist() for name, values in one.record_risks().items()} for one in risks))

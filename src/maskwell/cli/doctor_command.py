@@ -14,6 +14,7 @@ from maskwell.cli.output import print_json, print_lines
 
 LIBRARIES = ("numpy", "scipy", "pyarrow", "cryptography")
 FOR = {
+    "excel": "Excel files",
     "labelled": "SPSS, Stata and SAS files",
     "pandas": "tables of pandas",
     "polars": "tables of polars",

@@ -155,7 +155,7 @@ def named_separator(start: bytes, path: str) -> tuple[str | None, bytes]:
     if line is None:
         return None, start
     sign = line.group(1).decode()
-    _say(path, f"begins with a line for Excel that names {SEPARATORS[sign]} as the separator; it is left out")
+    note_once(path, f"begins with a line for Excel that names {SEPARATORS[sign]} as the separator; it is left out")
     return sign, start[line.end() :]
 
 
@@ -186,10 +186,12 @@ class DecimalCommas:
     def say(self) -> None:
         """Say that there are some, where nobody asked for it, and what becomes of points that may part thousands."""
         if self.columns and not self._asked:
-            _say(self._path, "has decimal commas")
+            note_once(self._path, "has decimal commas")
         if self.columns or self._asked:
             for name in self._pointed:
-                _say(self._path, f"has numbers such as 1.234 in {shorten(name)!r}: these are read with a decimal point")
+                note_once(
+                    self._path, f"has numbers such as 1.234 in {shorten(name)!r}: these are read with a decimal point"
+                )
 
     def converted(self, name: str, column: Any) -> Any:
         """The next values of a column of texts."""
@@ -244,10 +246,10 @@ def say_form(path: str, separator: str | None, encoding: str | None) -> None:
     ]
     guess = f" (a guess, since it is not UTF-8; {option('encoding')} names another)" if encoding in _GUESSED else ""
     if told:
-        _say(path, f"is read {', '.join(told)}{guess}")
+        note_once(path, f"is read {', '.join(told)}{guess}")
 
 
-def _say(path: str, what: str) -> None:
+def note_once(path: str, what: str) -> None:
     """A note on standard error, once for each file; programs may take it from the logger ``maskwell``."""
     said = (str(path), what)
     if said not in _SAID and len(_SAID) < MOST_SAID:

@@ -113,6 +113,10 @@ def _engine(kind: str) -> Engine:
         from maskwell.engines.labelled import LABELLED
 
         return LABELLED
+    if kind == "excel":
+        from maskwell.engines.excel_files import EXCEL
+
+        return EXCEL
     from maskwell.engines.arrow_files import IPC, PARQUET
 
     return PARQUET if kind == "parquet" else IPC
@@ -125,6 +129,7 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     ".parquet": partial(_engine, "parquet"),
     **dict.fromkeys((".arrow", ".arrows"), partial(_engine, "arrow")),
     **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), partial(_engine, "labelled")),
+    ".xlsx": partial(_engine, "excel"),
 }
 
 _OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv")) and ending != ".arrows"]
