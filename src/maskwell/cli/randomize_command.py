@@ -30,8 +30,8 @@ class Asked(opt.OfRows):
 def randomize(asked: Asked) -> None:
     """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
 
-    Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows .xlsx and, with labels and missing codes kept,
-    .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
+    Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows .xlsx and, with labels and missing codes
+    kept, .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
     such as year=2025, or a pattern in quotes: 'part-*.csv'.
     """
     from maskwell.core.keyed import KeyedRandom
