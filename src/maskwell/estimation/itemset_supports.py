@@ -84,7 +84,7 @@ class ReportedBaskets:
     def of(cls, bits: Bits, design: ItemBits, names: Sequence[str] | None = None) -> ReportedBaskets:
         """From rows of bits, shape (n, ceil(M / 8)), and the design that made them; ``names`` in place of its own."""
         if len(bits) < 2:
-            raise InputError("basket-standard-errors-need-at-least", bits_count=len(bits), value="s" * (len(bits) != 1))
+            raise InputError("basket-standard-errors-need-at-least", bits_count=len(bits))
         items = len(design)
         fits = bits.ndim == 2 and bits.shape[1] == (items + 7) // 8 and bits.dtype == np.uint8
         if not fits or (items % 8 and (bits[:, -1] >> (items % 8)).any()):

@@ -187,7 +187,7 @@ def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Nu
     """The one of the two that was given, with its name."""
     demands = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
     if len(demands) != 1:
-        said = "both gamma and epsilon" if demands else "no privacy demand"
+        said = "both" if demands else "neither"
         raise ParameterError("given-where-one-demand-is-needed", said=said)
     return demands[0]
 

@@ -38,7 +38,7 @@ def convert(
     """
     stated = read_demand(demand, words)
     if (stated is None) == (l is None):
-        both = f"neither a demand nor {option('l')} was" if l is None else f"a demand and {option('l')} were"
+        both = f"neither a privacy requirement nor {option('l')} was" if l is None else f"a privacy requirement and {option('l')} were"
         raise ParameterError("given-where-one-is-needed", both=both)
     if stated is None:
         return _from_l(l, k)
