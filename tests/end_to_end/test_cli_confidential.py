@@ -78,7 +78,7 @@ def test_the_row_is_told_and_the_value_if_asked_for() -> None:
         file.write(b'id,answer\n1,"yes\nyes"\n\n2,no\n3,no,Bob Jones\n')
     assert "data row 3 has 3 fields" in refused("randomize", "a.csv.gz", *design, values=SECRET)
     said = refused("estimate", "no number.csv", "--design", "answer=w.json", "--weights", "w", values=SECRET)
-    assert "column 'w': the value in data row 2 is no number" in said
+    assert "column 'w': the value in data row 2 is not a number" in said
 
 
 def test_a_fault_keeps_its_text_to_itself(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

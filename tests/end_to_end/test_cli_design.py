@@ -103,7 +103,7 @@ def test_one_card_for_two_questions() -> None:
     assert run("design", "shared", *even, "--allow-unidentifiable", "--json").json()["k"] == 4
     refused("design", "shared", *outcomes[:2], saying="0.75, not 1")
     refused("design", "shared", "--outcome", "3/4", saying="has no design")
-    refused("design", "shared", "--outcome", "1=true.json", saying="one question only")
+    refused("design", "shared", "--outcome", "1=true.json", saying="a shared device needs two or more questions")
     refused("design", "shared", *outcomes[:2], "--outcome", "1/4=false.json", saying="outcome 1")
     refused("design", "shared", "--outcome", "75=true.json,true.json", saying="75")
 

@@ -87,13 +87,13 @@ def test_shares_of_a_known_population() -> None:
     options = ["estimate", "r.csv", *DESIGN, "--weights", "w"]
     ratio, known = (run(*options, *more, "--json").json() for more in ([], ["--denominator", "1000"]))
     assert (ratio["population"], known["population"]) == (780, 1000)
-    assert "the weights add up to 780, and shares are of 1,000: they do not sum to 1" in known["flags"]
+    assert "the weights sum to 780, but the denominator is 1,000: the shares do not sum to 1" in known["flags"]
     assert not any("sum to 1" in flag for flag in ratio["flags"])
     assert known["estimates"][0]["total"] == pytest.approx(ratio["estimates"][0]["total"])
     assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
     refused(*options, "--denominator", "0", saying="denominator")
     refused("estimate", "r.csv", *DESIGN, "--denominator", "9", saying="--denominator without")
-    refused("estimate", "r.csv", saying="no column to estimate")
+    refused("estimate", "r.csv", saying="at least one column must be named")
 
 
 def test_quantities_by_name() -> None:
@@ -185,7 +185,7 @@ def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
 @pytest.mark.parametrize(
     ("options", "saying"),
     [
-        (("--weights", "w", "--inclusion", "w"), "weights and inclusion say the same thing twice"),
+        (("--weights", "w", "--inclusion", "w"), "weights and inclusion state the same thing"),
         (("--inclusion", "w"), "percentages"),
         (("--poisson",), "--inclusion"),
         (("--fay", "0.3"), "--replicate-method fay"),
@@ -195,7 +195,7 @@ def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
         (("--weights", "w", "--interval", "exact"), "matched"),
         (("--by", "age"), "no column 'age'"),
         (("--level", "95"), "level"),
-        *((("--population", size), "give 1 or more") for size in ("-5", "0")),
+        *((("--population", size), "give the number of units that could have been drawn") for size in ("-5", "0")),
         *(((option, "answer"), "--design for each column") for option in ("--by", "--strata", "--clusters")),
         (("--weights", "answer"), "holds randomized reports"),
         (("--format", "docx"), "docx"),

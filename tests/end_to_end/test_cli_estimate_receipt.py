@@ -60,7 +60,7 @@ def test_a_table_that_is_not_kept_texts_for_people_and_a_receipt_that_is_none(ma
     run(*lines[-1].split()[2:])
     refused(*estimate(receipt="codebook.json"), saying="no receipt of a release", kind="bad_data_file")
     refused(*estimate(receipt="nowhere.json"), saying="nowhere.json")
-    refused("estimate", "data.csv", "--columns", "roof", saying="--columns without --receipt")
+    refused("estimate", "data.csv", "--columns", "roof", saying="--columns needs --receipt")
 
 
 @pytest.mark.parametrize("style", ["md", "latex", "csv"])
@@ -73,14 +73,14 @@ def test_tables_for_a_paper(made: Written, style: str) -> None:
     [
         (["--columns", "roof,roof"], "named twice"),
         (["--columns", "rof"], "no column 'rof'"),
-        (["--columns", "roof", "--weights", "region"], "column 'region': the value in data row 1 is no number"),
+        (["--columns", "roof", "--weights", "region"], "column 'region': the value in data row 1 is not a number"),
         (["--columns", "roof", "--strata", "sex"], "the values of 'sex' were randomized"),
         (["--columns", "roof", "--population", "900"], "--population with a matrix that is withheld"),
         (["--columns", "roof", "--method", "ml"], "--method ml"),
         (["--columns", "roof", "--interval", "score"], "interval"),
-        (["--plot", "x.svg"], "--plot draws one table"),
-        (["--direct", "region"], "--receipt and --direct"),
-        (["--design", "sex=x.json"], "--receipt and --design"),
+        (["--plot", "x.svg"], "--plot draws one table only"),
+        (["--direct", "region"], "--receipt cannot be combined with --direct"),
+        (["--design", "sex=x.json"], "--receipt cannot be combined with --design"),
     ],
 )
 def test_what_is_refused(made: Written, args: list[str], saying: str) -> None:

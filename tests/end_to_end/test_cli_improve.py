@@ -160,7 +160,7 @@ def test_changed_and_bad_certificates(warner: str) -> None:
     Path("broken.json").write_text("{", encoding="utf-8")
     refused("verify", "broken.json", saying="not JSON", kind="bad_certificate")
     refused("verify", "proof.json", "--design", "proof.json", saying="not a maskwell design file")
-    assert "give the name of a file" in run("audit", warner, "--certificate", "-", status=2).err
+    assert "give a file name" in run("audit", warner, "--certificate", "-", status=2).err
     run("audit", warner, "--certificate", "proof.json", "--force")
 
 
@@ -223,15 +223,15 @@ def test_a_certain_acquittal_is_named_and_a_set_may_be_sensitive() -> None:
 
 def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
     for options, said in (
-        (["--prior", "0.1,0.9"], "--prior without --measure hazard"),
+        (["--prior", "0.1,0.9"], "--prior needs --measure hazard"),
         (["--sensitive", "yes"], "--measure ratio"),
         (["--measure", "hazard"], "needs a prior"),
         (["--measure", "hazard", "--prior", "1,2,3"], "not a distribution"),
-        (["--measure", "hazard", "--prior", ""], "the prior has no shares"),
+        (["--measure", "hazard", "--prior", ""], "the prior must have shares"),
         (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
         (["--measure", "sensitive"], "needs the sensitive categories"),
         (["--measure", "sensitive", "--sensitive", "maybe"], "no category 'maybe'"),
-        (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are called sensitive"),
+        (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are named as sensitive"),
         (["--at", "1"], "cannot be the protection"),
         (["--at", "there"], "not a finite number"),
     ):

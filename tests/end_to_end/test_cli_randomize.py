@@ -143,7 +143,7 @@ def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> No
     refused("randomize", answers, "--design", "drug=d.json", "-o", "r.csv", saying="did you mean 'drugs'?")
     refused("randomize", answers, "--design", "xyz=d.json", "-o", "r.csv", saying="id, drugs, note")
     args = ["--design", "drugs=d.json", "--design", "drugs=d.json"]
-    refused("randomize", answers, *args, "-o", "r.csv", saying="two designs for the column 'drugs'")
+    refused("randomize", answers, *args, "-o", "r.csv", saying="two designs were given for the column 'drugs'")
     refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.xlsx", saying="known endings")
     refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known endings")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
@@ -181,6 +181,6 @@ def test_a_key_keeps_the_draws_in_every_file(answers: str) -> None:
         run("randomize", source, *kept, "-o", output)
     assert column("one.csv") == column("two.csv.gz") == column("three.csv")[::-1] != column(answers)
     told = refused("randomize", answers, *kept[:4], "--id", "id", "-o", "four.csv")
-    assert "--key without --dataset" in told and "--id" in told
+    assert "--key needs --dataset" in told and "--id" in told
     assert "--key without --id" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
     assert "one of them" in refused("randomize", answers, *kept, "--seed", "1", "-o", "four.csv")

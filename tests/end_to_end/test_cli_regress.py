@@ -73,7 +73,7 @@ def test_references_are_named_alone_or_with_their_column(files):
     ).json()
     assert [row["term"] for row in content["coefficients"]][::2] == ["once: Intercept", "often: Intercept"]
     asked = ("regress", "s.csv", "--formula", "y ~ place", "--design", "y=w.json")
-    assert "--json and --format md" in run(*asked, "--json", "--format", "md", status=2).err
+    assert "--json cannot be combined with --format md" in run(*asked, "--json", "--format", "md", status=2).err
     refused(*asked, "--reference", "place=village", saying="the column 'place' has no category 'village'")
 
 
@@ -93,7 +93,7 @@ def test_smaller_models_and_marginal_effects(files):
     table = fit("--effects", "--smaller-model", "y ~ age", "--format", "csv").out
     assert [row["term"] for row in csv.DictReader(io.StringIO(table))] == ["age", "place[town vs country]"]
     asked = ("regress", "s.csv", "--formula", "y ~ age", "--design", "y=w.json", "--smaller-model")
-    refused(*asked, "y ~ place", saying="the larger model does not hold 'place[T.town]' of the smaller one")
+    refused(*asked, "y ~ place", saying="the larger model does not include 'place[T.town]' of the smaller one")
 
 
 def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
@@ -141,7 +141,7 @@ def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
 @pytest.mark.parametrize(
     ("formula", "more", "saying"),
     [
-        ("y ~ agee", (), "the formula names 'agee', which is no column"),
+        ("y ~ agee", (), "the formula names 'agee', which is not a column"),
         ("y ~ exp(", (), "formula 'y ~ exp('"),
         ("y ~ eval('1')", (), "there is no function 'eval'"),
         ("y ~ age + I(2 * age)", (), "is a combination of the columns 'age'"),
@@ -152,7 +152,7 @@ def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
         ("y ~ age", ("--level", "95"), "level"),
         ("income ~ y", ("--exponentiate",), "there are no odds"),
         ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "forgets clusters"),
-        ("y ~ age", ("--population", "500"), "a population of 500"),
+        ("y ~ age", ("--population", "500"), "a population size must be 1 or more, not 500"),
         ("y ~ 1", ("--plot", "c.svg"), "no coefficient to draw"),
         ("y ~ age", ("--plot", "c.gif"), ".gif"),
     ],

@@ -81,7 +81,7 @@ def test_strata_costs_and_samples() -> None:
         (["w.json", "--margin", "0.1", "--pi", "0.5"], "1 share for 2 categories"),
         (["w.json", "--n", "100", "--category", "maybe"], "no category 'maybe'"),
         (["w.json", "--n", "100", "--deff", "0"], "deff = 0"),
-        (["w.json", "--n", "100", "--budget", "9"], "--budget has no meaning here"),
+        (["w.json", "--n", "100", "--budget", "9"], "--budget is not available here"),
         (["w.json", "--gamma", "2", "--n", "100"], "--gamma"),
         (["w.json", "--power", "0.8", "--against", "0.2"], "shares under the hypothesis"),
         (["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"], "no difference to find"),
@@ -95,7 +95,7 @@ def test_strata_costs_and_samples() -> None:
         (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "cannot estimate what is wanted"),
         (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "no answer 'x'"),
         (["s1.json", "--n", "100"], "shares cannot be estimated"),
-        (["--n", "10"], "no design to ask with"),
+        (["--n", "10"], "a design must be given"),
         (["--strata-file", "none.csv", "--n", "10"], "cannot read none.csv"),
         (["none.json", "--n", "10"], "none.json"),
     ],
@@ -113,7 +113,7 @@ def test_refused(args: list[str], said: str) -> None:
         ("", "has the columns none"),
         ("stratum,share,pi\na,1\n", "line 2: 2 fields for 3 columns"),
         ("stratum,share,pi\na,0.5,0.1\nb,0.4,0.1\n", "sum to 0.9, not 1"),
-        ("stratum,share,pi\na,1,1.2\n", "line 2: pi = 1.2 is not a probability"),
+        ("stratum,share,pi\na,1,1.2\n", "line 2: pi must be a probability, not 1.2"),
         ("stratum,share,pi,design\na,1,0.2,nothing.json\n", "line 2: "),
         ("stratum,share,pi,cost\na,1,0.2,0\n", "cost = 0 is not above 0"),
     ],
@@ -126,7 +126,7 @@ def test_strata_need_a_design() -> None:
     asked = ("--strata-file", table("stratum,share,pi\na,1,0.1\n"), "--n", "9")
     refused("sample-size", *asked, saying="stratum a has no design")
     refused("sample-size", "w.json", "v.json", *asked, saying="2 design files")
-    refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi has no meaning here")
+    refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi is not available here")
 
 
 def test_rounded_shares_and_numbers_of_people_are_taken_and_what_was_done_is_said() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskwell.core.exact import as_fraction, percent_meant, to_float
-from maskwell.core.phrases import HINT, listed, short_repr, shorten
+from maskwell.core.phrases import listed, short_repr, shorten
 from maskwell.errors import CountsError, InputError, MissingValueError, ParameterError, WrongTypeError
 
 Array: TypeAlias = NDArray[Any]  # an array whose kind the context tells
@@ -123,7 +123,8 @@ def check_option(name: str, given: object, allowed: Collection[str]) -> None:
     """Raise unless a word is among those that are allowed."""
     if not isinstance(given, str) or given not in allowed:
         typed = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
-        choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
+        few = len(allowed) < 3
+        choice = " or ".join(map(repr, allowed)) if few else "one of " + listed(map(repr, allowed), len(allowed), 60)
         raise ParameterError("name-typed", name=name, typed=typed, choice=choice)
 
 

@@ -279,7 +279,7 @@ def test_languages_are_complete_regional_or_refused() -> None:
     assert survey.texts["ar"]["page"]["direction"] == "rtl" and Survey.from_dict(survey.to_dict()) == survey
     assert json.dumps("ع Draw my report")[1:-1] in embed_text(survey, "q0", "surveyjs")
     assert check_words(survey, ["ar"])["language"] == "en"  # texts that it does not bring are in English, and say so
-    with pytest.raises(ParameterError, match="there are no texts for this in 'ar'") as caught:
+    with pytest.raises(ParameterError, match="these texts are not available in 'ar'") as caught:
         offline_page(survey)
     assert "maskwell survey texts ar --for offline" in (caught.value.hint or "")
     survey = Survey.from_toml(survey_with("gamma = 3", languages='["de-AT"]'))

@@ -55,7 +55,7 @@ def test_labels_and_distinct_names_of_sets() -> None:
     for inputs, outputs in ((ABC, None), (YES_NO, ABC)):
         with told(LabelError):
             design.with_labels(inputs, outputs)
-    with pytest.raises(LabelError, match="3 report labels for 2 sets"):
+    with pytest.raises(LabelError, match="there are 3 report labels for 2 sets"):
         Patterns.of(3, [[0], [1]], ["1/4", "1/4"], YES_NO, ABC)
     labels = Categories.of([1, "1", "1, 1", "}, {"])
     masks = range(1, 15)

@@ -69,8 +69,8 @@ def test_integers_around_64_bits_are_exact(total: int) -> None:
         ([0, 1, 2], [0, -1], [1, 1], MatrixError, "rows from -1"),
         ([0, 2, 4], [0, 1, 1, 0], [1, 1, 1, 1], MatrixError, "rows of column 1 do not increase"),
         ([0, 2, 4], [0, 0, 0, 1], [1, 1, 1, 1], MatrixError, "rows of column 0 do not increase"),
-        ([0, 2, 4], [0, 1, 0, 1], [1, 1, 0, 1], MatrixError, "column 1 has the integer 0"),
-        ([0, 2, 4], [0, 1, 0, 1], [1, 1, 1, -(2**70)], MatrixError, "column 1 has the integer -1180591620717411303424"),
+        ([0, 2, 4], [0, 1, 0, 1], [1, 1, 0, 1], MatrixError, "column 1 has the integer 0, which is not positive"),
+        ([0, 2, 4], [0, 1, 0, 1], [1, 1, 1, -(2**70)], MatrixError, "column 1 has the integer -1180591620717411303424, which is not positive"),
         ([0, 2, 4], [0, 1, 0, 1], [0.5, 0.5, 1, 1], WrongTypeError, "must be integers"),
         ([0, 2, 4], [0.0, 1, 0, 1], [1, 1, 1, 1], WrongTypeError, "rows must be"),
     ],
@@ -85,7 +85,7 @@ def test_columns_and_parts_that_do_not_fit_are_refused() -> None:
         Sparse.of_columns([{0: 1}, {0: Fraction(1, 2), 1: Fraction(1, 4)}])
     with pytest.raises(WrongTypeError, match="no fractions"):
         Sparse.of_columns([{0: 0.5, 1: 0.5}])  # type: ignore[dict-item]
-    with pytest.raises(MatrixError, match="column 0 has the integer -1"):
+    with pytest.raises(MatrixError, match="column 0 has the integer -1, which is not positive"):
         Sparse.of_columns([{0: Fraction(3, 2), 1: Fraction(-1, 2)}, {1: 1}])
     with pytest.raises(OrientationError):
         Sparse.of_matrix([["1/2", "1/2"], ["1/4", "3/4"]])

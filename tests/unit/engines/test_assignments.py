@@ -62,11 +62,11 @@ def test_several_columns_make_joint_codes_or_tell_groups() -> None:
 @pytest.mark.parametrize(
     ("assignments", "wrong"),
     [
-        ([], "no design was given"),
-        ([Assignment.of("y", COIN), Assignment.of("y", CARD)], "two designs for the column 'y'"),
-        ([*two_groups(), Assignment.of("y", CARD)], "two designs for the column 'y'"),
+        ([], "at least one design must be given"),
+        ([Assignment.of("y", COIN), Assignment.of("y", CARD)], "two designs were given for the column 'y'"),
+        ([*two_groups(), Assignment.of("y", CARD)], "two designs were given for the column 'y'"),
         ([*two_groups(), Assignment.of("y", COIN, [("wave", "1")])], "told by different columns"),
-        ([*two_groups(), Assignment.of("y", COIN, [("group", "2")])], "two designs for 'y' where group = 2"),
+        ([*two_groups(), Assignment.of("y", COIN, [("group", "2")])], "two designs were given for 'y' where group = 2"),
         ([two_groups()[0], Assignment.of("y", PLACE, [("group", "2")])], "different categories: yes, no and a, b, c"),
     ],
 )
@@ -111,11 +111,11 @@ def test_tuples_come_apart_into_columns() -> None:
     assert answers.join(answers.split(codes)).tolist() == codes.tolist()
     assert Assignment.of("first, second", TWICE).columns == ("first", "second")
     assert Assignment.of("both", TWICE).parts == ((TWICE, ("both",)),)
-    with pytest.raises(ParameterError, match="a report of 2 answers is given 3 columns"):
+    with pytest.raises(ParameterError, match="a report of 2 answers cannot be used with 3 columns"):
         Assignment.of("a,b,c", TWICE)
     product = Kronecker.of([TWICE, warner("0.7")])
     assert [names for _, names in Assignment.of("a,b,c", product).parts] == [("a", "b"), ("c",)]
-    with pytest.raises(ParameterError, match="a product of 2 designs is given 4 columns"):
+    with pytest.raises(ParameterError, match="a product of 2 designs cannot be used with 4 columns"):
         Assignment.of("a,b,c,d", product)
 
 

@@ -383,7 +383,7 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_and_standard_output_gets
     with pytest.raises(UnknownCategoryError, match=r"in row 2 of year=2027/part\.parquet\n"):
         mw.randomize(data, WARNER, f"{tmp_path}/out/")
     year = {"year": mw.design("k-ary", categories=mw.Categories.of([*YEARS, "2027"]), epsilon=1)}
-    with pytest.raises(ParameterError, match="the folders of the files tell the true values of column 'year'"):
+    with pytest.raises(ParameterError, match="the folder names reveal the true values of column 'year'"):
         mw.randomize(data, year, tmp_path / "out")
     with pytest.raises(DataFileError, match="there is no folder"):
         mw.randomize(data, WARNER, tmp_path / "nowhere" / "out")

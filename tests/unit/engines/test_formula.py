@@ -156,7 +156,7 @@ def test_no_part_of_a_formula_is_run(text, attack, tmp_path, monkeypatch):
         ("y ~ log(a, x=b)", "log is given x twice"),
         ("y ~ log()", "log needs x"),
         ("y ~ log(3)", "log is given no column"),
-        ("y ~ {3}", "3 names no column"),
+        ("y ~ {3}", "3 does not name a column"),
         ("y ~ I(Sum)", ""),
         ("y ~ I(Sum())", "Sum belongs into C"),
         ("y ~ {1 < a < 3}", "more than one comparison"),

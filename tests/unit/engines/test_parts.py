@@ -195,7 +195,7 @@ def test_what_is_not_done_on_spark_is_refused_and_rows_of_a_partition_have_one_s
     rows = PartitionRows(iter(pieces[:2]), expected)
     assert rows.schema.field("n").metadata == {b"maskwell": b"{}"}
     assert [batch.to_pydict() for batch in rows.batches([0])] == [{"n": [1, 2]}, {"n": [3]}]
-    with pytest.raises(errors.DataFileError, match="some rows have columns of other types"):
+    with pytest.raises(errors.DataFileError, match="some rows have columns of different types"):
         [*PartitionRows(iter(pieces), expected).batches()]
     assert PartitionRows(iter([]), expected).empty
 

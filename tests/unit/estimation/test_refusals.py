@@ -117,7 +117,7 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
         (lambda: maximise([JAR, JAR], [RARE[1]]), "one list of counts"),
         (lambda: maximise([JAR, KUK], [RARE[1], np.array([1, 2, 3, 4])]), "cannot share"),
         (lambda: maximise([JAR], [RARE[1]], fixed=(0, 2.0)), "held at 2"),
-        (lambda: intervals(0.95, "agresti"), "no interval is called 'agresti'"),
+        (lambda: intervals(0.95, "agresti"), "'agresti' is not an available interval method"),
         (lambda: intervals(0.95, "exact", counts=[30, 50, 20, 9], design=KUK), "not told by one binomial count"),
         (
             lambda: estimate_by_moments(SETS.tally(SETS.sample(np.arange(40) % 4)), SETS).intervals(0.95, "profile"),
@@ -133,7 +133,7 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
         (lambda: cross_tabulate_counts([1, 2], {"a": YES_NO}, method="magic"), "is one of moments, ml"),
         (lambda: table().margin("d"), "no variable 'd'"),
         (lambda: table().collapse_to("a", "a"), "named twice"),
-        (lambda: table().collapse_to(), "no variable was named"),
+        (lambda: table().collapse_to(), "at least one variable must be named"),
         (lambda: table().cell(a="a"), "each of a, b"),
         (lambda: table().conditional(given=("a", "b")), "given a, b"),
         (lambda: table().conditional(given="a").confidence_interval(method="bayes"), "method"),
@@ -186,9 +186,9 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
         (lambda: table().difference({"b": "a"}, given="a", between=("a", "maybe")), "'maybe'"),
         (lambda: estimate_unknown(Released.of([1, 0])), "at least two"),
     ],
-    errors.UnknownCategoryError: [(lambda: baskets(np.eye(4), 4).support(["soap"]), "no item is called 'soap'")],
+    errors.UnknownCategoryError: [(lambda: baskets(np.eye(4), 4).support(["soap"]), "'soap' is not one of the items")],
     errors.InputError: [
-        (lambda: baskets(np.eye(4)[:1], 4), "1 basket: standard errors need at least two"),
+        (lambda: baskets(np.eye(4)[:1], 4), "standard errors need at least two baskets, not 1"),
         (lambda: baskets(np.zeros((200, 2)), 2).confidence(["i0"], ["i1"]), "within 2 standard errors of 0"),
     ],
 }
@@ -208,7 +208,7 @@ def test_errors_hold_what_helps() -> None:
     np.testing.assert_allclose(flat.matrix() @ caught.value.objects["null_direction"], 0, atol=1e-12)
     with pytest.raises(errors.ParameterError, match="max_items") as raised:
         mine_itemsets(baskets(np.zeros((4, 5000)), 5000), min_support=0.5, max_items=6)
-    assert raised.value.hint == "look for sets of at most 5 items"
+    assert raised.value.hint == "use sets of at most 5 items"
     with pytest.raises(errors.ParameterError) as referred:
         intervals(0.95, "exact", counts=[30, 50, 20, 9], design=KUK)
     assert "matched" in referred.value.hint

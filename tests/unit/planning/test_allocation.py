@@ -70,7 +70,7 @@ def test_no_division_for_the_same_budget_is_better_by_much(budget: int, cost: fl
         ([TOWN], {"n": 100}, "sum to 0.6, not 1"),
         ([TOWN, TOWN], {"n": 100}, "named twice"),
         ([], {"n": 100}, "no part"),
-        ([TOWN, Stratum("x", 0, LAND.design, LAND.pi)], {"n": 100}, "the share of stratum x is 0"),
+        ([TOWN, Stratum("x", 0, LAND.design, LAND.pi)], {"n": 100}, "the share of stratum x must be above 0 and at most 1, not 0"),
         ([TOWN, LAND], {"n": 3}, "each needs 2"),
         ([TOWN, LAND], {"budget": 3}, "not enough for 2 respondents"),
         ([TOWN, LAND], {}, "one of n, margin and budget"),

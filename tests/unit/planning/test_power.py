@@ -91,9 +91,9 @@ def test_a_difference_to_be_found_is_never_none_and_may_be_of_three_categories()
     [
         ({"against": 0.1, "power": 0.8}, "there is no difference to find"),
         ({"against": 1.5, "power": 0.8}, "not a share"),
-        ({"against": 0.2, "power": 1}, "power = 1 is not a probability"),
+        ({"against": 0.2, "power": 1}, "power must be a probability, not 1"),
         ({"against": 0.2, "power": 0.02}, "not above alpha / 2"),
-        ({"against": 0.2, "power": 0.8, "alpha": 0}, "alpha = 0 is not a probability"),
+        ({"against": 0.2, "power": 0.8, "alpha": 0}, "alpha must be a probability, not 0"),
         ({"against": 0.2}, "only one of"),
         ({}, "none of"),
         ({"against": 0.2, "power": 0.8, "n": 100}, "all of"),

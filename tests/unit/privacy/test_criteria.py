@@ -41,10 +41,10 @@ def test_bad_ratios(make, value):
 @pytest.mark.parametrize(
     ("make", "message", "hint"),
     [
-        (lambda: Demand.from_rho("10%", "50%"), "rho1 = '10%' is not a finite number", "0.1 for 10 %"),
-        (lambda: Demand.from_rho(10, 50), "rho1 = 10 is not strictly between 0 and 1", "write 0.1 0.5"),
-        (lambda: Demand.from_rho(0.1, 1), "rho2 = 1 is not strictly between 0 and 1", "such as 0.1 0.5"),
-        (lambda: Demand.from_rho("0.2", "0.2"), "rho1 = 0.2 is not below rho2 = 0.2", "rho1 < rho2"),
+        (lambda: Demand.from_rho("10%", "50%"), "rho1 must be a finite number, not '10%'", "0.1 for 10 %"),
+        (lambda: Demand.from_rho(10, 50), "rho1 must be strictly between 0 and 1, not 10", "write 0.1 0.5"),
+        (lambda: Demand.from_rho(0.1, 1), "rho2 must be strictly between 0 and 1, not 1", "such as 0.1 0.5"),
+        (lambda: Demand.from_rho("0.2", "0.2"), "rho1 = 0.2 must be below rho2 = 0.2", "rho1 < rho2"),
     ],
 )
 def test_what_to_write_instead(make: Callable[[], Demand], message: str, hint: str) -> None:

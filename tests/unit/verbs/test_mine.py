@@ -217,7 +217,7 @@ def test_equal_weights_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("sampling", "wrong"),
     [
-        (mw.Sampling(weights="w", poisson=True), "mine does not take independent draws into account"),
+        (mw.Sampling(weights="w", poisson=True), "mine cannot use independent draws"),
         (mw.Sampling(weights="w", denominator=5000), "mine does not take denominator"),
         (mw.Sampling(weights="v"), "no column 'v'"),
         (mw.Sampling(strata="items"), "column 'items' holds randomized reports"),

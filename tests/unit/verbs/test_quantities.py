@@ -392,7 +392,7 @@ def test_what_rows_must_tell_is_refused_then(options: dict[str, Any], said: str)
 
 def test_counts_have_no_rows_to_choose() -> None:
     refused(ParameterError, "where with counts", mw.estimate, COUNTS, DESIGN, where="region=north")
-    with pytest.raises(LabelError, match="no quantity is called 'some'"):
+    with pytest.raises(LabelError, match="'some' is not a known quantity"):
         estimated(COUNTS, DESIGN, combine="any=once+often")["some"]
 
 

@@ -121,7 +121,7 @@ def test_the_columns_of_a_product_are_drawn_and_counted_together() -> None:
         ({"x": []}, {"x": SEX}, DataFileError, "the table has no rows"),
         ({"x": ["1"]}, {"y": SEX}, DataFileError, "the table has no column 'y'"),
         ({"x": ["1"], "z": []}, {"x": SEX}, Exception, "different lengths"),
-        ({"x": ["1"]}, {}, ParameterError, "no design was given"),
+        ({"x": ["1"]}, {}, ParameterError, "at least one design must be given"),
         ({"x": ["1"]}, {"x": mw.When({"g": 1}, SEX)}, ParameterError, "for some rows only"),
         (3, {"x": SEX}, Exception, "a table is needed"),
     ],

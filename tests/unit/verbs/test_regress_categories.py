@@ -99,8 +99,8 @@ def test_a_coefficient_against_the_reference_is_a_difference_and_given_once(tabl
     turn = np.array([[1, 0, 1], [0, 0, -1], [0, 1, -1]])  # intercept, low, mid against high
     np.testing.assert_allclose(chosen.estimates, turn @ plain.estimates, atol=1e-8)
     np.testing.assert_allclose(chosen.covariance, turn @ plain.covariance @ turn.T, atol=1e-8)
-    refused(ParameterError, "two references for the column 'level'", References.typed, ["level=low", "level=mid"])
-    with pytest.raises(ParameterError, match="two references for the column 'level'"):
+    refused(ParameterError, "two references were given for the column 'level'", References.typed, ["level=low", "level=mid"])
+    with pytest.raises(ParameterError, match="two references were given for the column 'level'"):
         fit(table, "y ~ level", reference=References.typed(["low", "mid"]))
 
 

@@ -125,10 +125,10 @@ def test_rows_without_a_parameter(table):
         ("warner(p=9)", ""),
         ("warner(p=1/(p-p))", "some rows have parameters that make no design"),
         ("warner(p=2*p)", "some rows have parameters that make no design"),
-        ("warner(p=y)", "column 'y' holds something that is no number"),
-        ("warner(p=p, reports=yes)", "categories and reports are lists"),
-        ("warner(p=p, reports=[1+1, 0])", "a label is a word or a number"),
-        ("werner(p=p)", "no procedure is called 'werner'"),
+        ("warner(p=y)", "column 'y' has a value that is not a number"),
+        ("warner(p=p, reports=yes)", "categories and reports must be lists"),
+        ("warner(p=p, reports=[1+1, 0])", "a label must be a string or a number"),
+        ("werner(p=p)", "'werner' is not a known procedure"),
         ("warner(p=" + "(" * 31 + "p" + ")" * 31 + ")", "nested too deeply"),
         ("warner(p=" + "-" * 300 + "p)", "too long"),
         ("warner(p=p\0)", "U+0000"),
@@ -158,5 +158,5 @@ def test_too_many_different_parameters_and_none_in_columns(table):
     assert when == () and design.fingerprint == mw.design("warner", p="0.8").fingerprint
     refused(ParameterError, "two passes over the rows", designs_by_group, [((), "warner(p=c)")], Rows.of("-"))
     rows = {"c": ["0.8"], "g": [1], "y": ["yes"]}
-    with pytest.raises(ParameterError, match="two designs for the same rows"):
+    with pytest.raises(ParameterError, match="two designs were given for the same rows"):
         mw.estimate(rows, {"y": [mw.When({"g": 1}, "warner(p=c)"), mw.When({"c": 0.8}, "warner(p=0.9)")]})

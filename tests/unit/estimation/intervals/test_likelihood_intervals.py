@@ -71,7 +71,7 @@ def test_at_the_boundary_the_default_is_profile() -> None:
     assert any("not defined" in flag for flag in estimate.intervals(0.95, "wald").flags)
     drawn = estimate.intervals(0.95, "bootstrap", seed=1, replicates=200)
     assert any("not valid: prefer profile" in flag for flag in drawn.flags) and (drawn.low >= 0).all()
-    with pytest.raises(ParameterError, match="no bca interval for an estimate by ml"):
+    with pytest.raises(ParameterError, match="a bca interval is not available for an estimate by ml"):
         estimate.intervals(0.95, "bootstrap", seed=1, ends="bca")
 
 
@@ -174,7 +174,7 @@ def test_logit_stays_inside_is_wald_on_the_log_odds_and_says_where_there_is_none
     spread = estimate.standard_error[inside] / (share * (1 - share))
     np.testing.assert_allclose(odds[:, 1] - odds.mean(axis=1), norm.ppf(0.975) * spread)
     assert np.isnan(found.low[1])
-    assert found.flags == ("no logit interval for 1 of 3 categories: it needs an estimate between 0 and 1",)
+    assert found.flags == ("logit intervals are missing for 1 of 3 categories: they need estimates between 0 and 1",)
     said = estimate.to_dict(interval="logit")
     assert (said["estimates"][1]["interval"], said["interval_method"]) == ([None, None], "logit")
     assert found.flags[0] in said["flags"]
@@ -207,6 +207,6 @@ def test_logit_says_the_same_of_both_categories_at_exactly_0_and_1(p: str) -> No
         assert sorted(abs(estimate.pi_hat.round(12))) == [0, 1]
         found = estimate.intervals(0.95, "logit")
         assert np.isnan(found.to_array()).all()
-        assert found.flags == ("no logit interval for 2 of 2 categories: it needs an estimate between 0 and 1",)
+        assert found.flags == ("logit intervals are missing for 2 of 2 categories: they need estimates between 0 and 1",)
         assert not any("outside" in flag for flag in estimate.flags)
     assert not np.isnan(estimate_of([yes + 1, 599 - yes], design).intervals(0.95, "logit").to_array()).any()

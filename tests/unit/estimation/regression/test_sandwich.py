@@ -102,7 +102,7 @@ def test_bad_sampling_is_refused():
         RowSampling.of(4, strata=["a", "b", "a"])
     with pytest.raises(MissingValueError, match="clusters: 1 of 3 rows have no value"):
         RowSampling.of(3, clusters=["a", None, "b"])
-    with pytest.raises(InputError, match="one population size for 2 strata"):
+    with pytest.raises(InputError, match="one population size was given for 2 strata"):
         RowSampling.of(4, strata=[1, 1, 2, 2], population=100)
     with pytest.raises(InputError, match="stratum 1 of 2 has several population sizes"):
         RowSampling.of(4, strata=[1, 1, 2, 2], population=[10, 11, 12, 12])

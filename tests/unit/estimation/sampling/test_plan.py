@@ -30,7 +30,7 @@ PLANS: dict[str, list[dict[str, Any]]] = {
     "twice": [{"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}],
     "more units drawn than the population has": [{"population": 3}],
     "not a number of units": [{"population": 0.1}, {"population": np.nan}],
-    "one population of 20 for 2 strata": [{"strata": AB, "population": 20}],
+    "one population size (20) was given for 2 strata": [{"strata": AB, "population": 20}],
     "no population of 1 stratum": [{"strata": AB, "population": {"a": 20}}],
     "in a stratum": [{"strata": AB, "population": {"a": 20, "b": 1}}],
     "different numbers within one stratum": [{"strata": AB, "population": [20, 21, 5, 5]}],
@@ -73,7 +73,7 @@ def test_a_plan_that_cannot_be(words: str) -> None:
         ({0: WARNER}, Sampling(), None, "no samples"),
         ({0: WARNER}, Sampling(), [0, 0, 1, 1], "no design for 1 of 2 samples"),
         ({0: WARNER}, Sampling(), [0, 0], "for 4 reports"),
-        ({"1": WARNER, "2": OTHER}, Sampling(), ["1"] * 4, "no row of the samples '2', which have a design"),
+        ({"1": WARNER, "2": OTHER}, Sampling(), ["1"] * 4, "the samples '2' have a design, but no rows"),
         ({"1": WARNER, "2": NAMED}, Sampling(), list("1122"), "different categories"),
         (
             WARNER,
@@ -122,7 +122,7 @@ def test_weights_follow_from_shares_populations_and_stages_and_may_be_negative()
     for shares in ({"a": 0.5, "b": 0.4}, {"a": 50, "b": 50}, {"a": 1.0, "b": 0.0}):
         with pytest.raises(ParameterError, match="add up"):
             Sampling.from_shares(strata, shares)
-    with pytest.raises(LabelError, match="no row of stratum 'c', which has a share") as caught:
+    with pytest.raises(LabelError, match="stratum 'c' has a share, but no rows") as caught:
         Sampling.from_shares(strata, {"a": 0.4, "b": 0.3, "c": 0.3})
     assert caught.value.objects["strata"] == ["c"]
     x = np.array([[1, 0.0], [1, 1.0], [1, 2.0], [1, 3.0]])
