@@ -48,13 +48,13 @@ class Asked(opt.OfRows):
 
 @opt.command(Asked)
 def regress(asked: Asked) -> None:
-    """Regression on the true answers behind the reports in FILE.
+    """Fit a regression of the true answers behind the reports in FILE.
 
-    The outcome, predictors or both may be randomized: give the design of each. Two categories of the outcome make a
-    logistic, more a multinomial regression; numbers a linear one on a randomized predictor. The last category of a
-    design is the reference, and the first one of a text column, unless --reference names another.
+    The outcome, predictors or both may be randomized: give the design of each. An outcome with two
+    categories gives a logistic regression, with more a multinomial one; a numeric outcome gives a linear regression on
+    a randomized predictor. The reference is the last category of a design and the first of a text column, or --reference.
 
-    --receipt in place of --design fits a released file, where its receipt allows it.
+    --receipt instead of --design fits a model to a released file, if its receipt allows it.
     """
     from maskwell.core.exact import check_probability
     from maskwell.engines.model_predictors import References
