@@ -87,7 +87,7 @@ def test_what_the_audit_shows_of_the_design_fits_the_terminal(warner: str) -> No
         ("p,lower,upper\n0,0\n", "2 fields for 3 columns"),
         ("p,lower,upper\n0,x,1\n", "not a finite number"),
         ("p,upper\n0,0.4\n\n0.2,x\n", "line 4, upper = 'x'"),
-        ("p,upper\n0,1\n1,7\n", "line 3, upper must be a probability, not 7"),
+        ("p,upper\n0,1\n1,7\n", "line 3, upper must be between 0 and 1, not 7"),
         ("p,lower,upper\n", "no rows"),
         ("a,b\n", "columns a, b"),
     ],

@@ -86,7 +86,7 @@ def test_one_question_asked_twice_and_one_standard_output() -> None:
     assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)
     assert load_design("twice.json").provenance["family"] == "repeated"
     design_file("c.json", "cheating-detection", "--p", "1/5")
-    refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="different things")
+    refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="the devices have different categories")
     design_file("s.json", "subset", "--k", "4", "--gamma", "3")
     refused("design", "repeated", "s.json", "s.json", "-o", "no.json", saying="set")
 
@@ -150,7 +150,7 @@ def test_a_demand_in_place_of_a_parameter(args: list[str], parameters: dict[str,
         (["k-ary", "--gamma", "3"], "--categories"),
         (["k-ary", "--k", "3"], "privacy demand"),
         (["warner", "--p", "a"], "'a'"),
-        (["warner", "--p", "0.7", "--categories", "a,b,c"], "3 categories"),
+        (["warner", "--p", "0.7", "--categories", "a,b,c"], "the best design for one sensitive category is known for two categories only, not for"),
         (["matrix", "no-such.csv"], "no-such.csv"),
         (["forced", "--truth", "0.7", "--yes", "0.1"], "missing option '--no'"),
         (["warner", "--p", "0.7", "--gamma", "3"], "--p and --gamma 3 both decide"),

@@ -111,7 +111,7 @@ def test_two_questions() -> None:
         (["missing.json"], "cannot read"),
         (["warner.json", "-o", "warner.json"], "also an input"),
         (["warner.json", "-o", "x", "--realised", "x"], "the same name"),
-        (["huge.json"], "at most 10,000"),
+        (["huge.json"], "entries is too large for a device; the limit is"),
     ],
 )
 def test_what_is_refused(options: list[str], saying: str) -> None:

@@ -67,7 +67,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["audit", "many.json", "--sensitive", "no"], ["no category 'no'", "0, 1, 2"]),
     ([*KARY, "--categories", "a,,b"], ["label 2 is empty", "comma"]),
     (["design", "chow", "--epsilon", "1"], ["no such option: --epsilon", "maskwell design chow --help"]),
-    (["design", "warner", "--p", "1.2"], ["p must be a probability, not 1.2"]),
+    (["design", "warner", "--p", "1.2"], ["p must be between 0 and 1, not 1.2"]),
     (["design", "warner", "--p", "70"], ["70 for 70 %? write 0.7"]),
     (["convert", "--rho", "0.1", "1"], ["rho2 must be strictly between 0 and 1, not 1"]),
     (["convert", "--rho", "20", "60"], ["20 60 for 20 % and 60 %? write 0.2 0.6"]),

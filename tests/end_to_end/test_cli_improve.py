@@ -226,7 +226,7 @@ def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
         (["--prior", "0.1,0.9"], "--prior needs --measure hazard"),
         (["--sensitive", "yes"], "--measure ratio"),
         (["--measure", "hazard"], "needs a prior"),
-        (["--measure", "hazard", "--prior", "1,2,3"], "not a distribution"),
+        (["--measure", "hazard", "--prior", "1,2,3"], "must be a distribution over"),
         (["--measure", "hazard", "--prior", ""], "the prior must have shares"),
         (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
         (["--measure", "sensitive"], "needs the sensitive categories"),

@@ -263,7 +263,7 @@ def compare(
     if not pair.measure.blank < target < pair.measure.limit:
         why = f"the design that sets the protection has no bound on {pair.measure.spoken}"
         if target <= pair.measure.blank:
-            why = "one of the designs tells nothing at all"
+            why = "one of the designs reveals nothing"
         elif pair.protections[0] == pair.protections[1]:
             why = NO_BOUND.format(pair.measure.spoken)
         return FairComparison(pair, None, None, "unchanged", why)

@@ -193,9 +193,10 @@ class Demand:
         low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
             named = {"rho1": rho1, "rho2": rho2}
-            beyond = next((f"{name} = {x}" for name, x in named.items() if not 0 < as_fraction(x) < 1), "")
+            name, beyond = next(((name, x) for name, x in named.items() if not 0 < as_fraction(x) < 1), ("", 0))
             raise ParameterError(
-                "is-not-strictly-between-0-and" if beyond else "rho1-is-not-below-rho2",
+                "is-not-strictly-between-0-and" if name else "rho1-is-not-below-rho2",
+                name=name,
                 beyond=beyond,
                 percent_meant=percent_meant(rho1, rho2),
                 rho1=rho1,

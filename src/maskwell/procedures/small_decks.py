@@ -51,7 +51,7 @@ def bounded_deck(
             _rank([[Fraction(n) for n in column] for column in counts]) == wish.rank
         ):
             return Deck(realised=_realised(design, counts, size), wish=design, cards=lay_out(counts))
-    limit = " and has at most its parity" if not_less_private else ""
+    limit = " at its parity or less" if not_less_private else ""
     raise ParameterError("no-deck-of-at-most-cards", limit=limit, design=design, most=most)
 
 

@@ -251,7 +251,7 @@ def test_a_changed_document_is_refused(path: tuple[str | int, ...]) -> None:
 
 
 REFUSED = {
-    "no demand": (lambda text: text.replace("demand = { epsilon = 4 }\n", ""), "has no demand"),
+    "demand must be a privacy requirement, not": (lambda text: text.replace("demand = { epsilon = 4 }\n", ""), "has no demand"),
     "a sensitive question decides what is asked": (
         lambda text: text.replace('show_if = { region = "north" }', "").replace(
             'name = "tax"', 'name = "tax"\nshow_if = { cash = "never" }'

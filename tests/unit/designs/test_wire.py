@@ -173,5 +173,5 @@ def test_a_saved_design_is_read_back_and_labels_that_look_alike_are_told_apart(t
         wire.save_design(design, path)
     wire.save_design(Uniform.from_gamma(5, Categories.of(["yes", "no"])), path, overwrite=True)
     assert wire.load_design(path).parity_exact() == 5
-    with pytest.raises(DesignFileError, match="there is no folder"):
+    with pytest.raises(DesignFileError, match="does not exist"):
         wire.save_design(design, tmp_path / "nowhere" / "design.json")

@@ -65,7 +65,7 @@ def test_several_columns_make_joint_codes_or_tell_groups() -> None:
         ([], "at least one design must be given"),
         ([Assignment.of("y", COIN), Assignment.of("y", CARD)], "two designs were given for the column 'y'"),
         ([*two_groups(), Assignment.of("y", CARD)], "two designs were given for the column 'y'"),
-        ([*two_groups(), Assignment.of("y", COIN, [("wave", "1")])], "told by different columns"),
+        ([*two_groups(), Assignment.of("y", COIN, [("wave", "1")])], "are defined by different columns"),
         ([*two_groups(), Assignment.of("y", COIN, [("group", "2")])], "two designs were given for 'y' where group = 2"),
         ([two_groups()[0], Assignment.of("y", PLACE, [("group", "2")])], "different categories: yes, no and a, b, c"),
     ],

@@ -109,7 +109,7 @@ def test_missing_and_other_wrong_input_is_refused(tmp_path) -> None:
     assert "1 of 3 values is missing" in refused({"items": ["bread", None, ""]}, errors.MissingValueError).message
     assert read({"items": ["bread", None, ""]}, missing="drop") == [[1], [0]]
     assert "in data row 3" in refused(data, errors.UnknownCategoryError, missing="drop").message
-    with pytest.raises(errors.ParameterError, match="no category 'missing'"):
+    with pytest.raises(errors.ParameterError, match="holds baskets, which have no category for missing values"):
         mw.randomize(data, {"items": DESIGN}, missing="category")
     refused({"items": []}, errors.DataFileError)
     refused({"other": ["bread"]}, errors.DataFileError)
@@ -127,7 +127,7 @@ def test_columns_are_found_where_nobody_names_them() -> None:
     assert basket_columns(Rows.of({"x": [1], "items": ["milk"]}), items) == ("items",)
     made = mw.randomize(pa.table({"bought": LISTS, "items": TEXTS}), {"bought": DESIGN})
     assert basket_columns(Rows.of(made), items) == ("bought",)
-    with pytest.raises(errors.ParameterError, match="standard input can be read once only"):
+    with pytest.raises(errors.ParameterError, match="standard input can be read only once, so the columns of the baskets must be named"):
         basket_columns(Rows.of("-"), items)
     with pytest.raises(errors.ParameterError, match="no column 'items'"):
         basket_columns(Rows.of({"x": [1]}), items)

@@ -149,7 +149,7 @@ def test_columns_of_nothing(values):
     ids=lambda values: type(values).__name__,
 )
 def test_tables_are_not_columns(values):
-    with pytest.raises(WrongTypeError, match="a column of values is needed, not a"):
+    with pytest.raises(WrongTypeError, match="a column of values must be given, not a"):
         Categories.of(["a"]).encode(values)
 
 

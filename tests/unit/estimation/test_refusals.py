@@ -100,7 +100,7 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
     errors.ParameterError: [
         *((lambda level=level: intervals(level), "level") for level in (0, 1, 95, np.nan)),
         *((lambda m=m: intervals(0.95, m, seed=3), "no option of") for m in ("score", "exact")),
-        *((lambda m=m: intervals(1 - 1e-13, m), "too near to 1") for m in METHODS if m != "bootstrap"),
+        *((lambda m=m: intervals(1 - 1e-13, m), "too close to 1") for m in METHODS if m != "bootstrap"),
         (lambda: estimate_of([1] * 4, KUK).contrast([1, 2, 3]), "coefficients"),
         (lambda: estimate_of([1, 1, 2], JAR).contrast([1, 2, np.nan]), "coefficients"),
         (lambda: estimate_of([1, 1, 2], JAR).contrast([[1, 2, 3]]), "coefficients"),

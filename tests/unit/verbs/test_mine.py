@@ -59,7 +59,7 @@ def test_a_result_answers_further_questions_and_has_a_picture() -> None:
     assert "bread + soap" in picture.text and "600 baskets" in picture.text
     assert (picture.data["low"] < picture.data["estimate"]).all() and "<svg" in picture.svg()
     nothing = mw.mine({"items": REPORTS}, DESIGN, min_support=1)
-    refused(MaskwellError, "no itemset to draw", nothing.plot)
+    refused(MaskwellError, "no itemset is above the threshold, so nothing can be drawn", nothing.plot)
     assert nothing.to_report()[0].startswith("0 itemsets are in at least 100 % of baskets")
 
 
@@ -218,7 +218,7 @@ def test_equal_weights_change_nothing() -> None:
     ("sampling", "wrong"),
     [
         (mw.Sampling(weights="w", poisson=True), "mine cannot use independent draws"),
-        (mw.Sampling(weights="w", denominator=5000), "mine does not take denominator"),
+        (mw.Sampling(weights="w", denominator=5000), "mine cannot use denominator"),
         (mw.Sampling(weights="v"), "no column 'v'"),
         (mw.Sampling(strata="items"), "column 'items' holds randomized reports"),
         ("w", "sampling must be"),

@@ -87,7 +87,7 @@ def test_draws_are_private_designs_may_be_files_and_a_file_needs_an_output(file:
         ROWS, {"sex": SEX}, random=SeededRandom(1)
     )
     refused((DataFileError, ParameterError), "", randomize, file, {"sex": path}, tmp_path / "rows.csv", force=True)
-    refused(ParameterError, "no output is named", randomize, file, {"sex": SEX})
+    refused(ParameterError, "is a file, so an output must be named", randomize, file, {"sex": SEX})
     refused(ParameterError, "output is for files", randomize, ROWS, {"sex": SEX}, "out.csv")
 
 
@@ -123,7 +123,7 @@ def test_the_columns_of_a_product_are_drawn_and_counted_together() -> None:
         ({"x": ["1"], "z": []}, {"x": SEX}, Exception, "different lengths"),
         ({"x": ["1"]}, {}, ParameterError, "at least one design must be given"),
         ({"x": ["1"]}, {"x": mw.When({"g": 1}, SEX)}, ParameterError, "for some rows only"),
-        (3, {"x": SEX}, Exception, "a table is needed"),
+        (3, {"x": SEX}, Exception, "a table must be given, not a"),
     ],
 )
 def test_what_cannot_be_randomized_is_refused(data: Any, designs: Any, error: Any, message: str) -> None:
@@ -179,7 +179,7 @@ def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
 def test_persons_that_are_none_are_refused(tmp_path) -> None:
     coin = {"a": mw.design("warner", p="0.7")}
     for options, message in (
-        ({"key": KEY}, "key without id"),
+        ({"key": KEY}, "key needs id"),
         ({"id": "id"}, "id without key"),
         ({"key": KEY, "id": "a"}, "'a' is randomized and tells whose row it is"),
         ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),

@@ -95,7 +95,7 @@ def test_rows_without_a_parameter(table):
     np.testing.assert_allclose(left.estimates, by_hand(table[5:])[0], atol=1e-6)
     two = some.assign(how=np.where(np.arange(800) < 5, "direct", "warner"))
     choices = [mw.When({"how": "direct"}, mw.design("warner", p=1)), mw.When({"how": "warner"}, "warner(p=p)")]
-    with pytest.raises(MissingValueError, match="missing in rows whose design does not need it"):
+    with pytest.raises(MissingValueError, match="has missing values in rows whose design does not use it"):
         mw.regress(two, "y ~ x", {"y": choices}, missing="drop")
     with pytest.raises(MissingValueError, match="no row has all parameters"):
         mw.regress(some.assign(p=np.nan), "y ~ x", {"y": "warner(p=p)"})
