@@ -182,7 +182,7 @@ def test_what_cannot_be_worked_out_for_a_large_product_is_left_out() -> None:
     run("design", "kronecker", "part.json", "part.json", "-o", "product.json")
     prior = ",".join(["1/10000"] * 10000)
     shown = run("audit", "product.json", "--prior", prior).out
-    assert "best guess is right  not worked out (0.0001 without the report)" in shown
+    assert "best guess is right  not computed (0.0001 without the report)" in shown
     assert "warning: left out: how often the best guess is right under the prior" in " ".join(shown.split())
     assert run("audit", "product.json", "--prior", prior, "--json").json()["guess_probability"] is None
     refused("audit", "product.json", "--average-security", "1.5", saying="10,000 by 10,000", kind="too_large")
@@ -234,7 +234,7 @@ def test_exact_numbers_stay_as_they_are_and_a_closed_demand_below() -> None:
     lines = shown("--rho", "0.1", "0.5", "--closed")
     assert lines[0].endswith("means that parity is below 9.")
     assert "  gamma, beta, Bayes factor  below 9" in lines
-    assert "  a suspicion of  stays below" in lines
+    assert "  a probability of  stays below" in lines
     assert not any("at most" in line for line in lines)
 
 
@@ -242,11 +242,11 @@ def test_demands_for_nothing_and_local_diversity_are_not_said_to_bound_anything(
     lines = shown("--l", "5", "--k", "10")
     assert lines[0] == "l = 5 of 10 categories is as accurate as subset selection of parity 6."
     assert any("l-diversity itself" in line and "no bound on parity" in line for line in lines)
-    assert "  a suspicion of  with subset selection can rise to at most" in lines
+    assert "  a probability of  with subset selection can rise to at most" in lines
     assert run("convert", "--l", "5", "--k", "10", "--json").json()["l_parity"] == "inf"
     Path("all.csv").write_text("p,lower,upper\n0,0,1\n", encoding="utf-8")
     lines = shown("--curves", "all.csv")
-    assert lines[0] == "curves of all.csv allows any parity: nothing is asked, and every design meets it."
+    assert lines[0] == "curves of all.csv allows any parity, so every design meets it."
     assert shown("--gamma", "1e400")[0] == "gamma = 1e400 means that parity is at most 1e+400."
     assert "infinite" not in "\n".join([*lines, *shown("--gamma", "1e400")])
 

@@ -81,7 +81,7 @@ def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -
     assert "warning: the report no becomes a certain acquittal" in shown
     assert "parity is infinite" in shown
     best = run("improve", "b.json", "--sensitive", "yes").out
-    assert best.startswith("b.json is the best design that protects yes alone")
+    assert best.startswith("b.json is the best design that protects only yes")
     assert max(map(len, (shown + best).splitlines())) <= 100
     Path("p.csv").write_text("0.7,0.1,0.1\n0.2,0.9,0.1\n0.1,0,0.8\n", encoding="utf-8")
     run("design", "matrix", "p.csv", "--categories", "a,b,c", "-o", "p.json")
@@ -90,7 +90,7 @@ def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -
     assert "against b it is c, against c it is a" in found["reason"]
     assert not Path("none.json").exists()
     shown = run("improve", "p.json", "--sensitive", "a", status=1)
-    assert "No better design that protects a alone is known for p.json" in shown.out
+    assert "No better design that protects only a is known for p.json" in shown.out
     assert shown.err == ""
 
 

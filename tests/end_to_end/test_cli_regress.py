@@ -87,7 +87,7 @@ def test_smaller_models_and_marginal_effects(files):
     assert [row["term"] for row in content["marginal_effects"]] == ["age", "place[town vs country]"]
     out = fit("--smaller-model", "y ~ age", "--effects").out
     assert "test             against y ~ age: likelihood ratio test, chi2(1) = " in out
-    assert "change in the chance of yes" in out and max(map(len, out.splitlines())) <= 100
+    assert "change in the probability of yes" in out and max(map(len, out.splitlines())) <= 100
     weighted = fit("--weights", "w", "--smaller-model", "y ~ 1", "--reference", "yes")
     assert "Wald test, chi2(2)" in weighted.out and "compare models by Wald tests" in weighted.out
     table = fit("--effects", "--smaller-model", "y ~ age", "--format", "csv").out

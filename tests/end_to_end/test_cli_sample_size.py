@@ -37,7 +37,7 @@ def test_respondents_for_a_test_in_a_complex_sample_with_a_picture() -> None:
     assert near["against"] > run(*asked, "--power", "0.8", "--n", "2000", "--json").json()["against"]
     shown = run(*asked, "--against", "0.15", "--power", "0.8").out
     assert shown.startswith(
-        "With w.json, 4,439 respondents find a share of 0.15 of yes instead of 0.1 with a chance of 0.8."
+        "With w.json, 4,439 respondents detect a share of 0.15 of yes instead of 0.1 with probability 0.8."
     )
     assert max(map(len, shown.splitlines())) <= 100
 

@@ -94,7 +94,7 @@ def test_a_rounded_device_states_its_parity_and_is_not_confused_with_the_one_ask
     assert "at most a factor of 2.75" in text and "between 26.6 % and 73.4 %" in text.replace("\u00a0", " ")
     assert "--design answer=r.json" in text
     text = words(make_design("k-ary", categories=THREE, epsilon=1), most=20, design_file=None)
-    assert "not kept yet: make these sheets again with --realised realised.json" in text
+    assert "not saved yet: make these sheets again with --realised realised.json" in text
     assert "--design answer=realised.json" in text
 
 

@@ -34,7 +34,7 @@ SHOWN_PAIRS = 10
 MOST_PAIRS = 45
 SMALL = 400  # cells of a table for which everything is worked out without being asked for
 MOST_ODDS = 100
-SILENT = f"an interval from below 1/{MOST_ODDS} to above {MOST_ODDS} says nothing"
+SILENT = f"an interval from below 1/{MOST_ODDS} to above {MOST_ODDS} is uninformative"
 ALL = "all"
 
 

@@ -169,7 +169,7 @@ def design_report(design: Design, path: str | None, note: str = "") -> Report:
         [Facts(facts), *matrix, promise_note(design), Notes([str(remark) for remark in remarks if remark])],
         next_step=f"maskwell audit {shlex.quote(path)}"
         if path
-        else "keep it with -o design.json, then: maskwell audit design.json",
+        else "save it with -o design.json, then: maskwell audit design.json",
     )
 
 
@@ -180,7 +180,7 @@ def what_is_reported(design: Design, before: str = "") -> list[tuple[str, str]]:
         named = [label(name) for name in items.names]
         first = ", ".join(named[:SHOWN_LABELS]) + (", ..." if len(named) > SHOWN_LABELS else "")
         kept = {percent_exact(chance) for chance in (*items.present, *items.absent)}
-        chances = f"with {kept.pop()} %" if len(kept) == 1 else "with a chance of its own"
+        chances = f"with {kept.pop()} %" if len(kept) == 1 else "with its own probability"
         return [
             ("items", f"{len(items):,}{f': {first}' if named else ''}"),
             ("what it does", f"keeps the bit of each item {chances}, otherwise flips it"),

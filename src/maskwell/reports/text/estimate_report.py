@@ -83,7 +83,7 @@ def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
         Grid(
             header,
             rows[:SHOWN_ROWS],
-            title="Quantities that were asked for:",
+            title="Requested quantities:",
             more=more_of(len(rows), SHOWN_ROWS),
             names=names,
         ),
@@ -122,7 +122,7 @@ def quantity_table(quantities: Sequence[Quantity], level: float, by: str, notes:
     """The quantities as a table for a paper; ``notes`` are those of the table of the shares."""
     header, rows = _quantity_rows(quantities, by or "domain")
     names = header.index("estimate")
-    about = "Standard errors hold sampling and randomization."
+    about = "Standard errors cover sampling and randomization."
     return Table(with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
 
 
@@ -466,11 +466,11 @@ def _how(analysis: Analysis) -> str:
 
     route = analysis.route
     how = {
-        OPEN: "Counted as they stand: nothing moved these columns.",
-        EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
-        KEPT: "Counted as they stand: the randomization keeps these counts on average.",
-        SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
-        BOUNDED: "Counted as they stand, which may be biased: the randomization does not keep this table.",
+        OPEN: "Counted directly: the release did not change these columns.",
+        EXACT: "Counted directly: values were swapped, which preserves these counts exactly.",
+        KEPT: "Counted directly: the randomization preserves these counts on average.",
+        SOLVED: "Estimated with the matrices of the receipt: direct counts would be biased.",
+        BOUNDED: "Counted directly, which may be biased: the randomization does not preserve this table.",
     }
     if route.to_solve is not None:
         names = [name for group in route.to_solve.groups for name in group.variables]

@@ -129,11 +129,11 @@ def test_single_units_few_clusters_and_functions_of_totals() -> None:
         ),
         (lambda: estimate_survey(["1100", "1110"], PAIRS_OF_FOUR, Sampling()), "exactly 2"),
         (lambda: estimate_survey([YES, "perhaps"], WARNER, Sampling()), "perhaps|1 of 2"),
-        (lambda: estimate_cells(Cells.of([0, 2]), WARNER), r"outside 0\.\.1"),
-        (lambda: estimate_cells(Cells.of(np.zeros(0, dtype=int)), WARNER), "no reports"),
+        (lambda: estimate_cells(Cells.of([0, 2]), WARNER), r"report code 2 is not within 0\.\.1"),
+        (lambda: estimate_cells(Cells.of(np.zeros(0, dtype=int)), WARNER), "at least one report is needed for an estimate"),
         (
             lambda: estimate_survey(answers(12, 31), WARNER, Sampling(clusters=TWO, population=10)),
-            "stage 2 is not known",
+            "the weights cannot be computed: the population of stage 2 is missing",
         ),
     ],
 )
