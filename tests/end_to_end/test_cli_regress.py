@@ -143,7 +143,7 @@ def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
     [
         ("y ~ agee", (), "the formula names 'agee', which is not a column"),
         ("y ~ exp(", (), "formula 'y ~ exp('"),
-        ("y ~ eval('1')", (), "there is no function 'eval'"),
+        ("y ~ eval('1')", (), "unknown function 'eval'"),
         ("y ~ age + I(2 * age)", (), "is a combination of the columns 'age'"),
         ("y ~ C(income)", (), "more rows than coefficients"),
         ("age ~ place", (), "a design for 'y', which the formula does not name"),

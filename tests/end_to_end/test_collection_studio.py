@@ -178,14 +178,14 @@ def arrive(store: Store, code: str, *unions: int) -> None:
 
 def delete(page: Any, code: str) -> None:
     """Only with the title, typed."""
-    page.get_by_text("Delete for good").first.click()
+    page.get_by_text("Delete permanently").first.click()
     page.get_by_label("Type the title").fill("pay")
-    press(page, "Delete for good")
+    press(page, "Delete permanently")
     page.get_by_text("The title does not match.").wait_for()
     page.go_back()
-    page.get_by_text("Delete for good").first.click()
+    page.get_by_text("Delete permanently").first.click()
     page.get_by_label("Type the title").fill("Pay")
-    press(page, "Delete for good")
+    press(page, "Delete permanently")
     page.wait_for_url("**/studio")
     assert page.locator(f'a[href="/studio/s/{code}"]').count() == 0
 

@@ -51,7 +51,7 @@ def design() -> None:
     """Make a design file."""
 
 
-OUTPUT_HELP = "Where the design file goes; - is standard output."
+OUTPUT_HELP = "File for the design; - is standard output."
 AVERAGE = "--average mixes the designs that are equal by symmetry: shares may then be estimated"
 SUBSET = "maskwell design subset makes a design from which shares can be estimated"
 MOST_ITEMS = 62  # bits of a report that one code numbers

@@ -220,7 +220,7 @@ def _usage_message(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
     if isinstance(error, click.BadParameter) and _choices(error):
-        return f"{_name(error)}: there is no choice {error.message.partition(' is not one of ')[0]}"
+        return f"{_name(error)}: unknown value {error.message.partition(' is not one of ')[0]}"
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 

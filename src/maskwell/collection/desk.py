@@ -129,12 +129,12 @@ class Desk:
         """The same for people."""
         if content["equal"]:
             told = f"{content['reports']:,} reports, {content['counted']:,} of them counted"
-            return [f"equal: {told}; a recount tells the same"]
+            return [f"equal: {told}; recount matches"]
         restore = "keep a copy of the database, and restore a backup: maskwell survey restore"
         return [*(f"differs: {one}" for one in content["differences"]), f"Next: {restore}"]
 
     def delete(self, code: str, *, sure: bool) -> dict[str, Any]:
-        """Delete for good."""
+        """Delete permanently."""
         about = self._about(self.store.survey(code))
         if not sure:
             raise ParameterError("reports-of-this-survey-would", reports=about["reports"])

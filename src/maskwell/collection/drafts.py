@@ -79,7 +79,7 @@ def _demand(given: Any) -> tuple[str, str | list[str]]:
     stated = table(given or {}, "demand")
     word, value = str(stated.get("word", "epsilon")), str(stated.get("value", "1")).strip()
     if word not in DEMAND_WORDS:
-        raise unknown(word, "demand: there is no", [*DEMAND_WORDS])
+        raise unknown(word, "demand: unknown kind", [*DEMAND_WORDS])
     return word, value.split() if word == "rho" else value
 
 

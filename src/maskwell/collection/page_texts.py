@@ -81,7 +81,7 @@ def _read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]
         where, asked = f"[wording.{language}.{name}]", _asked_for(name)
         for key in texts:
             if key not in asked:
-                raise unknown(key, f"{where}: there is no text", [*asked])
+                raise unknown(key, f"{where}: unknown text", [*asked])
         for key, english in asked.items():
             _check_text(texts.get(key), english, f"{where}: {key}", language)
         whole[name] = {**({DIRECTION: direction_of(language)} if name == "page" else {}), **texts}
@@ -166,7 +166,7 @@ class Wording:
         for language, given in self._by_language.items():
             for name in table(given.get("question", {}), f"wording.{language}.question"):
                 if name not in names:
-                    raise unknown(name, f"[wording.{language}]: there is no question", [*names])
+                    raise unknown(name, f"[wording.{language}]: unknown question", [*names])
 
     def _of(self, language: str, name: str) -> Mapping[str, Any]:
         given = table(self._by_language[language].get("question", {}), f"wording.{language}.question")

@@ -139,7 +139,7 @@ class Programs:
         return await self._answer(request, session, self._about)
 
     async def delete(self, request: Request, session: Session) -> Response:
-        """Delete for good."""
+        """Delete permanently."""
 
         def remove(stored: StoredSurvey) -> Any:
             about = self._about(stored)

@@ -408,8 +408,8 @@ class Store(Database):
         differing = sum(kept.get(pair, 0) != cells[pair] for pair in kept.keys() | cells)
         wrong = {
             f"{size:,} reports are there, and {holding.size:,} were taken": size != holding.size,
-            f"{misplaced:,} reports stand in another place than their ids say": misplaced > 0,
-            f"{missing:,} reports wait to be counted and are not there": missing > 0,
+            f"{misplaced:,} reports are not where their ids belong": misplaced > 0,
+            f"{missing:,} reports to be counted are missing": missing > 0,
             f"{differing:,} counts are not those of the reports": differing > 0,
         }
         return [words for words, is_wrong in wrong.items() if is_wrong]

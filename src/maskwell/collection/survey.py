@@ -246,7 +246,7 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
 def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
     for key in given:
         if key not in ("survey", "question", "wording"):
-            raise unknown(key, "there is no table", ["survey", "question", "wording"])
+            raise unknown(key, "unknown table", ["survey", "question", "wording"])
     head = _entries(given.get("survey", {}), "[survey]", _HEAD)
     languages = head.take("languages", names, ("en",))
     for one in languages:
@@ -298,7 +298,7 @@ def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:
     """The entries of a table; keys that do not belong there are refused first: a misspelt one changes the others."""
     for key in table(given, where):
         if key not in allowed:
-            raise unknown(key, f"{where}: there is no key", allowed, " here")
+            raise unknown(key, f"{where}: unknown setting", allowed, " here")
     return Entries(given, where)
 
 

@@ -328,8 +328,8 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
     if counts.ndim != 1 or not len(counts):
         raise CountsError("must-be-one-column-of-numbers", name=name)
     kept = np.where(np.isfinite(counts), counts, 0)
-    faults = [(~np.isfinite(counts), "is no finite number"), (kept < 0, "is negative")]
-    faults += [] if weighted else [(kept != np.floor(kept), "is no whole number")]
+    faults = [(~np.isfinite(counts), "is not a finite number"), (kept < 0, "is negative")]
+    faults += [] if weighted else [(kept != np.floor(kept), "is not a whole number")]
     for wrong, what in faults:
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])

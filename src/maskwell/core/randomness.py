@@ -104,7 +104,7 @@ class Stream:
     def further(self, rows: Array, refills: int) -> Words:
         """The first ``refills`` times four words of :meth:`spill` for each of these rows, shape (n, 4 refills)."""
         if refills > SPILL_BLOCKS or int(rows.max(initial=0)) >= (_SPILL // SPILL_BLOCKS):
-            raise OverflowError("there are no further words behind 2**16 blocks of a row, nor for 2**47 rows")
+            raise OverflowError("a stream ends after 2**16 blocks of a row and after 2**47 rows")
         counters = np.empty((len(rows), refills, 2), dtype=">u8")
         counters[:, :, 0] = self._number
         first = rows.astype(np.uint64) * np.uint64(SPILL_BLOCKS) + np.uint64(_SPILL)

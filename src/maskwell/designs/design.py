@@ -435,7 +435,7 @@ class Design(ABC):
         try:
             parity = "inf" if self.parity_exact() == math.inf else parity_text(self.parity_exact())
         except TooLargeError:
-            parity = "not worked out"
+            parity = "not computed"
         return f"{type(self).__name__}(k={self.k}, m={self.reports_in_words()}, parity={parity})"
 
 

@@ -104,7 +104,7 @@ class Problems:
     first_missing: int | None = None
     role: str = "category"
     """What a value must be: a category (of reports, or the truth), the report that the answers in several columns make,
-    a group of rows, or a bit that tells whether an item is in a basket."""
+    a group of rows, or a bit that shows whether an item is in a basket."""
 
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)

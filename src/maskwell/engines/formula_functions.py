@@ -224,7 +224,7 @@ def _call(node: expressions.Call) -> Expression:
     if name not in FUNCTIONS:
         known = sorted({one for one in FUNCTIONS if "." not in one} - {"Q"})
         hint = f"known: {listed(known, len(known), HINT - len('known: '))}"
-        raise NotAllowedError(f"there is no function {shorten(name, 24)!r}", hint)
+        raise NotAllowedError(f"unknown function {shorten(name, 24)!r}", hint)
     function = FUNCTIONS[name]
     given = _given(name, function, node.arguments)
     arguments = {key: _argument(name, key, given[key]) for key in function.parameters if key in given}

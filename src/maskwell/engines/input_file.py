@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from maskwell.engines.row_sources import Source
 
     View = Callable[[Source, str], Source]
-    """Makes other rows of the rows of a file, whose path it is told for messages."""
+    """Makes other rows from the rows of a file, whose path it gets for messages."""
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", ":": "a colon", " ": "a space"}
-"""What may stand between two fields, in words."""
+"""Separators of fields, in words."""
 
 UTF8 = "utf-8"
 

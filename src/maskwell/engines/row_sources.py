@@ -253,7 +253,7 @@ def _check_part(file: str, ending: str, path: str) -> None:
 
 
 Progress = Callable[[int, float | None], None]
-"""Told the rows so far and, where it is known, the share of the work that is done."""
+"""Called with the rows so far and, if known, the share of the work that is done."""
 
 
 def steps(progress: Progress | None, count: int) -> list[Progress | None]:

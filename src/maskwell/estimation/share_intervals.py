@@ -409,7 +409,7 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
     unknown = sorted(set(options) - set(taken))
     if unknown:
         raise ParameterError(
-            f"{unknown[0]} is no option of {method} intervals",
+            f"{unknown[0]} is not an option of {method} intervals",
             hint=f"they take {', '.join(taken)}" if taken else "they take no options",
             options=options,
         )

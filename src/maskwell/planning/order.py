@@ -81,7 +81,7 @@ class Question:
     def same(self) -> Sufficiency | None:
         """Rows that are the same up to order, or a single one."""
         if len(self.A) == 1:
-            return yes("same", "the other design tells nothing", [[Fraction(1)] * len(self.P)])
+            return yes("same", "the other design reveals nothing", [[Fraction(1)] * len(self.P)])
         if sorted(self.A) != sorted(self.P):
             return None
         place, zero, one = {tuple(row): u for u, row in enumerate(self.P)}, Fraction(0), Fraction(1)
@@ -115,7 +115,7 @@ class Question:
             seen = [sum(map(Fraction.__mul__, row, x), Fraction(0)) for row in self.A]
             if any(seen):
                 gain = [[(y > 0) * v - (y < 0) * v for v in x] for y in seen]
-                reason = "it cannot tell apart true proportions that the other design can"
+                reason = "it cannot distinguish true proportions that the other design can"
                 return no("rank", reason, gain, sum(map(abs, seen), Fraction(0)))
         return None
 
@@ -188,7 +188,7 @@ def _margin(refusal: Sufficiency) -> Fraction:
 
 
 TOLERANCE = Fraction(1, 10**8)
-"""How far a garbling may be off where probabilities stand for others, relative to the largest chance of the report."""
+"""How far a garbling may be off where probabilities represent others, relative to the largest probability of the report."""
 
 LABELS_WIDTH = 34
 ENTRY_LIMIT = 10**5  # entries of a matrix beyond which designs are compared by their structure and parity only

@@ -73,7 +73,7 @@ def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
         return ()
     all_of_them = small == int((shares > 0).sum())
     which = "no share is" if all_of_them else f"{small:,} of {len(shares):,} shares are not"
-    return (f"{which} larger than the margin {Printed(margin):.3g}: such a share could not be told from 0",)
+    return (f"{which} larger than the margin {Printed(margin):.3g}: such a share could not be distinguished from 0",)
 
 
 def _quantile(level: float) -> float:
@@ -180,7 +180,7 @@ def plan_sample(
     """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already."""
     if (n is None) == (margin is None):
         said = "neither n nor margin is given" if n is None else "n and margin are both given"
-        raise ParameterError(said, hint="give one of them: the other one is worked out")
+        raise ParameterError(said, hint="give one of them: the other one is computed")
     sure = check_level(level)
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
     check_kind(Design, design=design)

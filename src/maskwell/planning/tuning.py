@@ -232,7 +232,7 @@ class _Search:
         texts = {n: to_decimal(v) if isinstance(v, Fraction) else v for n, v in self.kept.items()}
         kept = "".join(f", {n} = {v if isinstance(v, str | int) else '...'}" for n, v in texts.items())
         ends = [f"{Printed(to_float(end)):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
-        alike = "all that tell anything have no bound" + "; a bound on the ratio is possible" * (
+        alike = "all informative designs have no bound" + "; a bound on the ratio is possible" * (
             self.measure.name == "parity" and self.tunable.by_parity is None
         )
         return ParameterError(

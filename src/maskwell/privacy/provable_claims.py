@@ -219,7 +219,7 @@ class Improves:
         rows, columns = self.original.m, better.m
         outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < rows and 0 <= u < columns)), None)
         if outside is not None:
-            return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {rows} rows and {columns} columns"
+            return f"the entry ({outside[0]}, {outside[1]}) is outside a matrix of {rows} rows and {columns} columns"
         return self._wrong_column(columns) or self._wrong_row(better)
 
     def _wrong_column(self, m: int) -> str | None:

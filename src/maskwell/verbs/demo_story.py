@@ -48,7 +48,7 @@ FILES = {
     "people": ("people.csv", "made-up people with their true answers"),
     "design": ("design.json", "how an answer becomes a report"),
     "reports": ("reports.csv", "the same people with their reports"),
-    "estimate": ("estimate.json", "what the reports tell about everyone"),
+    "estimate": ("estimate.json", "the estimated shares of everyone"),
 }
 
 

@@ -148,7 +148,7 @@ def _names(node: Node) -> list[str]:
             return [name for part in parts for name in _names(part)]
         case Operation(symbol, (_, _) as parts) if symbol in _OPERATORS:
             return [name for part in parts for name in _names(part)]
-    raise NotAllowedError("only columns, numbers and + - * / may stand in it")
+    raise NotAllowedError("it may contain only columns, numbers and + - * /")
 
 
 def _labels(node: Node) -> Categories:

@@ -256,7 +256,7 @@ def arabic(change: Callable[[dict[str, Any]], None] = lambda _: None) -> str:
         (lambda texts: texts.update(begin=3), "begin must be a string"),
         (lambda texts: texts.update(practice_answers=["a", "b"]), "must be a list of 3 strings"),
         (lambda texts: texts.update(promise_joint="ع"), "same words in braces"),
-        (lambda texts: texts.update(begni="ع"), "there is no text 'begni'"),
+        (lambda texts: texts.update(begni="ع"), "unknown text 'begni'"),
     ],
 )
 def test_a_language_that_is_not_complete_is_refused(change: Callable[[dict[str, Any]], None], message: str) -> None:

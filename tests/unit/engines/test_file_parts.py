@@ -182,7 +182,7 @@ def test_parts_of_another_type_or_another_design_are_refused(folder, tmp_path):
 def test_folders_of_several_kinds_and_partitions_are_refused(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     refuse(tmp_path / "empty", tmp_path, "holds no data files")
-    refuse(tmp_path / "none-*.csv", tmp_path, r"no file has a name like .*none-\*\.csv")
+    refuse(tmp_path / "none-*.csv", tmp_path, r"no file name matches .*none-\*\.csv")
     (folder / "readme.txt").write_text("hello")
     refuse(folder, tmp_path, "which is not a")
     (folder / "readme.txt").unlink()

@@ -195,7 +195,7 @@ class _Shares:
         return thetas, weights[lines].sum(axis=0)
 
 
-FEW = "too few rows in this domain: there is no estimate"
+FEW = "too few rows in this domain for an estimate"
 PLAN = "rows as in a simple random sample of a large population"
 
 

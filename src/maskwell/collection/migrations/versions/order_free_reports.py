@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is no way back: the order of rows is gone, as it should be."""
+    """This cannot be undone: the order of rows is gone, as it should be."""
     raise RuntimeError("restore a backup of the earlier version")
 
 
