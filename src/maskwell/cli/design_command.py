@@ -129,9 +129,7 @@ def _family_command(procedure: Procedure) -> click.Command:
     if procedure.needs_categories:
         params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
     if "reports" not in procedure.fixed:
-        params.append(
-            click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, in the same form.")
-        )
+        params.append(click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, in the same form."))
     if procedure.may_fail:
         allow = "Allow a design from which shares cannot be estimated."
         params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
@@ -255,7 +253,9 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
-@click.option("--average", is_flag=True, help="Mix all designs that are equal by symmetry, so that shares can be estimated.")
+@click.option(
+    "--average", is_flag=True, help="Mix all designs that are equal by symmetry, so that shares can be estimated."
+)
 @saving
 def extremal(
     pi: str,

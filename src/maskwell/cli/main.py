@@ -161,7 +161,7 @@ def _interrupts() -> Iterator[None]:
 
 
 def obey_signals() -> None:
-    """From now on they end the command; those that whoever started it wants to be ignored, as nohup does, are."""
+    """End the command on these signals from now on; those that its parent ignores, as nohup does, stay ignored."""
     for number in _signals():
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)
@@ -200,7 +200,7 @@ def _kept(error: Exception) -> str:
 
 @contextmanager
 def _notes_for_warnings() -> Iterator[None]:
-    """What earlier runs left is told like any other note."""
+    """Report what earlier runs left, like any other note."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
 

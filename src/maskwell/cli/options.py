@@ -39,7 +39,7 @@ _GROUPED = re.compile(r'(.+?\[(?:[^\[\]"]|"(?:[^"]|"")*")+\])=(.+)')
 
 
 class FilePath(click.Path):
-    """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
+    """The name of a file as it was typed; shells complete it, and the code that opens it reports what is wrong."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Nothing is looked up here; what looks like an option is none, unless it is a file's place that says so."""
@@ -53,7 +53,7 @@ class TwoNumbers(click.types.StringParamType):
     """Two numbers in a row; the next option is none of them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As it was typed: whoever needs the number reads it."""
+        """As it was typed: the code that needs the number reads it."""
         if str(value).startswith("-") and not any(character.isdigit() for character in str(value)):
             raise ParameterError("rho-takes-two-numbers", value=value)
         return value

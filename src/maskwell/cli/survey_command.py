@@ -169,7 +169,9 @@ def close(code: str, database: str | None) -> Said:
 @click.argument("code")
 @click.option("--count", metavar="N", required=True, help="Number of links.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="File for the links, one for each line.")
-@click.option("--address", metavar="URL", default="", help="Address of the service, such as https://survey.example.org.")
+@click.option(
+    "--address", metavar="URL", default="", help="Address of the service, such as https://survey.example.org."
+)
 def invite(code: str, count: str, output: str, address: str, database: str | None) -> Said:
     """Make single-use links; they are written to a file and shown nowhere else."""
     content = _desk(database).invite(code, count, output, address)
@@ -212,7 +214,11 @@ def import_(code: str, file: str, source: str | None, database: str | None, *, a
 @click.argument("code")
 @click.option("--name", metavar="NAME", required=True, help="Name of a sensitive question of the survey.")
 @click.option(
-    "--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True, help="Survey platform."
+    "--for",
+    "platform",
+    type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]),
+    required=True,
+    help="Survey platform.",
 )
 @click.option("-o", "--output", metavar="FILE", required=True, help="File for the snippet; it must not exist yet.")
 def embed(code: str, name: str, platform: str, output: str, database: str | None) -> Said:
@@ -235,7 +241,9 @@ def offline(code: str, output: str, database: str | None) -> Said:
 
 @_command("form", "maskwell survey form 3f0c2a91d4 --device dice -o form.xlsx")
 @click.argument("code")
-@click.option("--device", type=click.Choice(["cards", "dice"]), required=True, help="Device that respondents draw with.")
+@click.option(
+    "--device", type=click.Choice(["cards", "dice"]), required=True, help="Device that respondents draw with."
+)
 @click.option("-o", "--output", metavar="FILE", required=True, help="File for the form; it must not exist yet.")
 def form(code: str, device: str, output: str, database: str | None) -> Said:
     """Write the survey as an XLSForm for ODK and KoBo, with dice or cards; only the report is entered."""
@@ -250,7 +258,11 @@ def form(code: str, device: str, output: str, database: str | None) -> Said:
 @click.argument("code")
 @click.option("-o", "--output", metavar="FOLDER", required=True, help="New folder.")
 @click.option(
-    "--format", "kind", type=click.Choice(["csv", "parquet", "sav", "dta"]), default="csv", help="Format of the reports (default csv)."
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "parquet", "sav", "dta"]),
+    default="csv",
+    help="Format of the reports (default csv).",
 )
 def export(code: str, output: str, kind: str, database: str | None) -> Said:
     """Write reports, designs and codebook to a new folder, ready for maskwell estimate."""

@@ -433,7 +433,7 @@ async def _refused(_: Request | None, error: Exception) -> Response:
 
 
 async def _gone(_: Request | None, __: Exception) -> Response:
-    """Nobody reads this: whoever sent the request has gone away."""
+    """Nobody reads this: the sender of the request has disconnected."""
     return Response(status_code=400)
 
 
@@ -448,7 +448,9 @@ HANDLERS: Mapping[Any, Callable[[Request, Any], Awaitable[Response]]] = {
     **dict.fromkeys(AWAY, _away),
     404: _not_found,
     405: _answering(405, "wrong-method", "this address does not support that method", "see /openapi.json"),
-    Exception: _answering(500, "fault", "the service has a fault", "inform the people who run it; your report was not accepted"),
+    Exception: _answering(
+        500, "fault", "the service has a fault", "inform the people who run it; your report was not accepted"
+    ),
 }
 
 

@@ -257,7 +257,7 @@ _ROWS = 10_000
 
 
 def check_backup(path: str | Path) -> None:
-    """Raise for a file that is no copy of a database."""
+    """Raise for a file that is not a copy of a database."""
     if not is_sqlite(Path(path)):
         raise DataFileError("path-is-no-backup", path=path)
 

@@ -1,6 +1,6 @@
 """Taking reports: a body is checked, then written to disk together with the others that came at the same time.
 
-One thread of each process writes, and an acknowledgement follows the transaction. Another removes what tells the order.
+One thread of each process writes, and an acknowledgement follows the transaction. Another removes traces of the order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The texts of the pages in every language: those of the package, and those of a survey file, ``[wording.xx.page]``."""
+"""The texts of the pages in all languages: those of the package, and those of a survey file, ``[wording.xx.page]``."""
 
 from __future__ import annotations
 
@@ -138,13 +138,13 @@ class Wording:
                 raise PlanError("languages-the-pages-have-no-texts", language_shown=shown, known=known, language=name)
 
     def all(self, key: str, first: str | None) -> dict[str, str]:
-        """A text of the survey in every language; an error where a translation is missing."""
+        """A text of the survey in all its languages; an error where a translation is missing."""
         if first is None:
             return {}
         return self._in_languages(first, lambda language: self._by_language[language].get(key), key)
 
     def question(self, name: str, key: str, first: str | None) -> dict[str, str]:
-        """A text of a question in every language."""
+        """A text of a question in all languages of the survey."""
         if first is None:
             return {}
         return self._in_languages(first, lambda language: self._of(language, name).get(key), f"{name}.{key}")

@@ -1,6 +1,6 @@
 """A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
 
-It is written as TOML, and is a document with a fingerprint from then on. There is no type here for a true answer.
+It is written as TOML, and is a document with a fingerprint from then on. True answers have no type here.
 """
 
 from __future__ import annotations
@@ -421,7 +421,7 @@ def _labels(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _refuse_files(words: Mapping[str, Any], where: str) -> None:
-    """A text from elsewhere must not make this machine read its files, nor tell whether there are any."""
+    """A text from elsewhere must not make this machine read its files, nor reveal whether they exist."""
     family, matrix = words.get("family"), words.get("matrix", ())
     if {"file", "curves"} & set(words) or family in _FROM_FILES or not isinstance(matrix, list | tuple):
         raise PlanError("names-a-file-and-this-text", where=where)

@@ -120,7 +120,7 @@ def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_floa
 
 @contextmanager
 def _bounded() -> Iterator[None]:
-    """Integers of a hundred thousand digits each would take minutes to read; what has no bounds is told in a line."""
+    """Integers of a hundred thousand digits each would take minutes to read; an unbounded document is a short error."""
     usual = sys.get_int_max_str_digits()
     if not 0 < usual <= _MOST_DIGITS:
         sys.set_int_max_str_digits(_MOST_DIGITS)

@@ -34,7 +34,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _process() -> tuple[int, int]:
-    """Tells a forked child from its parent, even where process numbers repeat."""
+    """Distinguishes a forked child from its parent, even where process numbers repeat."""
     return os.getpid(), len(_lineage)
 
 
@@ -150,7 +150,7 @@ class SecureRandom:
 
 
 class SeededRandom:
-    """Repeatable words for tests and simulation. **Not private**: whoever knows the seed can undo the randomization."""
+    """Repeatable words for tests and simulation. **Not private**: the seed is enough to undo the randomization."""
 
     private = False
 

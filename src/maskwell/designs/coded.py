@@ -127,7 +127,7 @@ class CodedDesign(Design):
         return (self,)
 
     def contrast_scale(self) -> float | None:
-        """The number p with ``P d = p d`` for every d that sums to zero, or ``None`` where there is no such number."""
+        """The number p with ``P d = p d`` for every d that sums to zero, or ``None`` where none exists."""
         return None
 
     @abstractmethod

@@ -68,7 +68,7 @@ class CategoryCoder:
         self.problems = Problems(column, categories, role=role)
 
     def codes(self, values: Any, first_row: int, places: Array | None = None) -> Encoded | None:
-        """Codes of the values, or None when some of them cannot be used; ``places`` where they stand in the batch."""
+        """Codes of the values, or None when some of them cannot be used; ``places`` are their places in the batch."""
         rule = "category" if self._missing == "category" else "drop"
         try:
             with column_errors(self.column):
@@ -178,7 +178,7 @@ class Problems:
         return self._codes_hint() or "; recode these, or make another design"
 
     def _codes_hint(self) -> str:
-        """What to do where the two answers were written down as 1 and 0: only the user knows which is which."""
+        """What to do where the two answers were recorded as 1 and 0: only the user knows which is which."""
         texts = {str(value).strip().lower() for value in self.offenders}
         asked = {"category": "reports", "truth": "categories"}.get(self.role)
         if asked is None or len(self.categories) != 2 or not texts <= {"0", "1", "0.0", "1.0"}:
@@ -251,7 +251,7 @@ class LevelCoder:
         return self._given_up or (self.gives_up is not None and len(self.labels) > self.gives_up)
 
     def codes(self, values: Any) -> Array:
-        """Codes of the next rows, int32; -1 where there is no value."""
+        """Codes of the next rows, int32; -1 for a missing value."""
         places, dictionary = places_of(values)
         self._given_up |= self.gives_up is not None and len(dictionary) > self.gives_up
         if self.has_given_up:
@@ -316,7 +316,7 @@ def codes_of(coders: Mapping[str, LevelCoder], batch: Any) -> dict[str, Array]:
 
 
 def too_many_levels(column: str, count: int) -> TooLargeError:
-    """The error for a column that is no category."""
+    """The error for a column without categories."""
     return TooLargeError(
         "column-has-more-than-different-values-a", count_sub=min(count - 1, MOST_LEVELS), column=column
     )

@@ -249,7 +249,7 @@ LEAST = 16
 
 
 def _size(path: str) -> int:
-    """Bytes of a file; 0 for one that is gone, which whoever opens it says."""
+    """Bytes of a file; 0 for one that is gone, which the code that opens it reports."""
     try:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:

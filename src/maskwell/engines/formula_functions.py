@@ -197,7 +197,7 @@ def _operation(symbol: str, operands: tuple[Expression, ...]) -> Expression:
 
 
 def _computed(symbol: str, values: list[Any]) -> Any:
-    """Arithmetic with numbers that stand in the formula."""
+    """Arithmetic with numbers of the formula."""
     if symbol not in OF_NUMBERS:
         raise NotAllowedError(f"{symbol} needs a column on one of its sides", _USE)
     try:

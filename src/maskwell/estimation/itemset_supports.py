@@ -73,7 +73,7 @@ def mean_of_products(shares: Any, low: Any, high: Any) -> Any:
 
 
 class ReportedBaskets:
-    """Reported baskets, item by item, and what they tell about the true ones."""
+    """Reported baskets, item by item, and estimates about the true ones."""
 
     def __init__(self, columns: Array, n: int, names: Sequence[str], w0: Real, w1: Real) -> None:
         self.n, self.names = n, tuple(names)
@@ -262,7 +262,7 @@ class BasketSampling:
 
 
 class SampledBaskets(ReportedBaskets):
-    """Reported baskets that stand for others; every estimate reads the rows, not counts of them."""
+    """Reported baskets that represent others; every estimate reads the rows, not counts of them."""
 
     def __init__(self, baskets: ReportedBaskets, sampling: BasketSampling) -> None:
         super().__init__(baskets.columns, baskets.n, baskets.names, baskets.w0, baskets.w1)

@@ -69,7 +69,7 @@ def known_covariance_of(estimate: Estimate) -> Real:
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
-    """Sums of cells. Which part of their variance is randomization cannot be told without the reports."""
+    """Sums of cells. Which part of their variance is randomization cannot be computed without the reports."""
     covariance = _summed_square(covariance_of(estimate), layout.shape, axes)
     alone = layout.whole_devices(axes) is not None and estimate.fingerprint == layout.design.fingerprint
     more: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Which of two designs tells more: the order of Blackwell, with a proof of the answer.
+"""Which of two designs is more informative: the order of Blackwell, with a proof of the answer.
 
 The ways to an answer, the cheap ones first, and their proofs: docs/theory/order.md.
 
@@ -202,7 +202,7 @@ Verdict = Literal["first", "second", "equivalent", "incomparable", "undecided"]
 class Order(Result):
     """How two designs compare: the verdict, and the two questions behind it.
 
-    ``first_for_second`` tells whether the first is sufficient for the second, ``second_for_first`` the converse.
+    ``first_for_second``: whether the first is sufficient for the second; ``second_for_first``: the converse.
     """
 
     verdict: Verdict
@@ -224,7 +224,7 @@ class Order(Result):
 
 
 def order_of(first: Design, second: Design, *, tolerance: Number | None = None) -> Order:
-    """Which of two designs tells more about the truth.
+    """Which of two designs is more informative about the truth.
 
     The verdict is ``"first"`` when the first is sufficient for the second and not conversely, ``"second"`` the other
     way round, ``"equivalent"`` when both hold, ``"incomparable"`` when neither does (each is better for some purpose),
@@ -325,7 +325,7 @@ def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
 
 
 def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
-    """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
+    """What follows without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
     try:
         parities = P.parity_exact(), A.parity_exact()
     except TooLargeError:

@@ -65,7 +65,7 @@ def needed_n(variance: float, margin: float, level: float = 0.95) -> int:
 
 
 def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
-    """What an interval of that half width cannot tell about shares, shape (k,); nothing where it tells something."""
+    """Why an interval of that half width is uninformative about shares, shape (k,); empty where it is informative."""
     if at_least(margin, 0.5):
         return (f"an interval within {Printed(margin):.3g} says nothing about a share, which lies between 0 and 1",)
     small = int(((shares > 0) & at_most(shares, margin)).sum())
@@ -147,7 +147,7 @@ class SamplePlan(Respondents, Result):
         return self.design.inputs.labels[self.category]
 
     def warnings(self) -> tuple[str, ...]:
-        """What the margin cannot tell about the share."""
+        """Why the margin is uninformative about the share."""
         return margin_warnings(self.margin, self.pi[[self.category]])
 
     def to_dict(self) -> dict[str, Any]:

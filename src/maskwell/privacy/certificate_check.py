@@ -85,7 +85,7 @@ def verify_certificate(content: Any, *, design: Design | None = None) -> Verifie
 
 
 def verify_text(text: str, *, design: Design | None = None) -> Verified:
-    """The same for the text of a file; CertificateError when it is no certificate at all."""
+    """The same for the text of a file; CertificateError when it is not a certificate at all."""
     reader = _Numbers()
     try:
         content = from_json_noting(text, parse_float=reader.read, repeated=reader.note_repeated)
@@ -111,13 +111,13 @@ MOST_DECIMALS = 1_000_000  # numbers with a point in a certificate. All that is 
 
 
 class _Numbers:
-    """Reads numbers with a point, and remembers the first fault of the text that they stand in."""
+    """Reads numbers with a point, and remembers the first fault of the text that contains them."""
 
     def __init__(self) -> None:
         self.fault, self._many = "", 0
 
     def read(self, text: str) -> float:
-        """Two texts that stand for the same float would have the same seal: only the shortest one is read."""
+        """Two texts that represent the same float would have the same seal: only the shortest one is read."""
         self._many += 1
         if self._many > MOST_DECIMALS:
             raise ValueError(f"it has more than {MOST_DECIMALS:,} numbers with a point")

@@ -14,7 +14,7 @@ Where reaching the limit is a breach already (closed demands), parity must stay 
 
 Source: [ChaiNayak2018, Theorems 1.2 and 3.1, eq. (1.6)], [NayakZhangAdeshiyan2016, Theorem 3.2].
 
-**Slack**: fractions and integers are compared exactly. A decimal or a float stands for a number nearby, as
+**Slack**: fractions and integers are compared exactly. A decimal or a float represents a number nearby, as
 0.6666666666666666 does for 2/3: where the design or the demand was given as decimals, parity meets a bound gamma if
 ``parity <= gamma (1 + 1e-9)``, and where this decides, the answer and the certificate say so. A bound that must not be
 reached (a closed demand) has no slack, which would allow the breach itself.
@@ -296,7 +296,7 @@ class Demand:
         return verdict(parity, self.gamma_exact, decimals=decimals or self.decimals, strict=self.strict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The demand in every language."""
+        """The privacy requirement in all its forms."""
         names = ("closed", "attained", "strict", "decimals", "certified")
         content = {"stated": self.text, "language": self.name, **{name: getattr(self, name) for name in names}}
         content |= {"notes": list(self.notes), **in_every_language(self.gamma_exact)}

@@ -198,7 +198,7 @@ class Audit(Result):
         }
 
     def _left_out(self) -> list[str]:
-        """What takes too long to be worked out."""
+        """What takes too long to be computed."""
         if self.design.has_entries_up_to(SHOWN_ENTRIES):
             return []
         asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}

@@ -180,7 +180,7 @@ def _run(folder: Path, target: Path) -> Story:
 
 
 def _write_people(path: Path) -> None:
-    """The people in an order that tells nothing; the same ones each time, since nobody real is among them."""
+    """The people in an order that reveals nothing; the same ones each time, since all of them are simulated."""
     people = [
         (region, answer)
         for region, counts in PEOPLE.items()

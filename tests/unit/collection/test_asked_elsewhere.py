@@ -109,7 +109,7 @@ def test_snippets_hold_names_and_braces_for_other_programs(field: Survey) -> Non
         with pytest.raises(ParameterError, match=why) as raised:
             embeds.embed_text(field, name, "qualtrics")
         assert len(raised.value.hint or "") <= 100
-    with pytest.raises(ParameterError, match="no snippet"):
+    with pytest.raises(ParameterError, match="a snippet is not available for"):
         embeds.embed_text(field, "a", "paper")
 
 
@@ -198,7 +198,11 @@ def test_pyxform_takes_the_form(field: Survey, device: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "design, why", [("epsilon = 1", "no dice of a handy size"), ('family = "oue", epsilon = 1', "its reports are sets")]
+    "design, why",
+    [
+        ("epsilon = 1", "question 'cash': no dice of a practical size realise its design exactly"),
+        ('family = "oue", epsilon = 1', "its reports are sets"),
+    ],
 )
 def test_a_design_that_no_device_carries_out_is_refused(design: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why) as raised:

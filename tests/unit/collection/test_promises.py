@@ -229,9 +229,9 @@ def test_a_demand_is_kept_and_the_form_of_the_studio_holds_the_setting() -> None
     assert survey.parity == 100 and survey.strength == "weak"
     assert not {"accept_no_protection", "texts"} & set(survey.to_dict())
     more = "accept_no_protection = true"
-    with pytest.raises(PlanError, match="above the demand"):
+    with pytest.raises(PlanError, match="all questions together have parity"):
         Survey.from_toml(survey_with("gamma = 900", more=more, demand="demand = { gamma = 5 }"))
-    with pytest.raises(PlanError, match="above the demand") as caught:
+    with pytest.raises(PlanError, match="all questions together have parity") as caught:
         Survey.from_toml(survey_with('family = "mangat", p = "0.7"', more=more))
     assert "leave the demand out" in (caught.value.hint or "")
     form = {"title": "Work", "demand": {"word": "gamma", "value": "400"}, "accept": True}
@@ -255,7 +255,7 @@ def arabic(change: Callable[[dict[str, Any]], None] = lambda _: None) -> str:
         (lambda texts: texts.pop("begin"), r"\[wording.ar.page\]: begin is missing"),
         (lambda texts: texts.update(begin=3), "begin must be a string"),
         (lambda texts: texts.update(practice_answers=["a", "b"]), "must be a list of 3 strings"),
-        (lambda texts: texts.update(promise_joint="ع"), "same words in braces"),
+        (lambda texts: texts.update(promise_joint="ع"), "must keep the words in braces of the English text"),
         (lambda texts: texts.update(begni="ع"), "unknown text 'begni'"),
     ],
 )
@@ -265,7 +265,9 @@ def test_a_language_that_is_not_complete_is_refused(change: Callable[[dict[str, 
 
 
 def test_languages_are_complete_regional_or_refused() -> None:
-    with pytest.raises(PlanError, match="the pages have no texts in 'ar', only in en, de, fr, es") as caught:
+    with pytest.raises(
+        PlanError, match="languages: the pages are not available in 'ar', only in en, de, fr, es"
+    ) as caught:
         Survey.from_toml(survey_with("gamma = 3", languages='["ar"]'))
     line = (caught.value.hint or "").partition("prints: ")[2]
     printed = run(*line.split()[1:])

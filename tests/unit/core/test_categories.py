@@ -348,7 +348,12 @@ REFUSED = [
     (LabelError, "at least one label must be given", Categories.of, [[]]),
     (LabelError, "has no JSON form", json_of, [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)]),
     (WrongTypeError, "must be a list", Categories.of, ["abc", b"abc", 3, None]),
-    (ParameterError, "k must be a whole number from 1 to", Categories.numbered, [0, -1, 2.0, True, "3", 2**32, math.nan]),
+    (
+        ParameterError,
+        "k must be a whole number from 1 to",
+        Categories.numbered,
+        [0, -1, 2.0, True, "3", 2**32, math.nan],
+    ),
     (InputError, "one dimension", AB.encode, [np.array("a"), np.array([["a"]])]),
     (WrongTypeError, "a column of values must be given, not a", AB.encode, [*NO_COLUMNS, None]),
     (WrongTypeError, "a column of values must be given, not a", lambda like: AB.decode([0], like=like), NO_COLUMNS),

@@ -117,7 +117,9 @@ def test_columns_that_do_not_fit_are_refused(columns: dict[str, Any], error: typ
 
 
 def test_batches_counted_alike_mix_and_factors_keep_unused_labels() -> None:
-    with pytest.raises(InputError, match="these batches were counted differently: weights, clusters, populations or replicates differ"):
+    with pytest.raises(
+        InputError, match="these batches were counted differently: weights, clusters, populations or replicates differ"
+    ):
         Cells.of([0]) + Cells.of([0], weight=[1.0])
     with pytest.raises(InputError, match="at least one batch"):
         Cells.total([])

@@ -111,7 +111,11 @@ NO_SETS = [["100", "11"], ["1000"], ["11 "], ["110", "111"], ["110", "xyz"], [11
         (lambda: Unary.of("1/2", 0, ABC), ParameterError, ["flip must be strictly between 0 and 1, not 0"]),
         (lambda: Mixture.of("1/2", ["1/4", "1/4"], ABC), ParameterError, ["2", "3"]),
         (lambda: Mixture.of("1/2", ["1/4", "1/4", "1/4"], ABC), ParameterError, ["1.25"]),
-        (lambda: Mixture.of("1/2", ["1/4", "1/2", "-1/4"], ABC), ParameterError, ["fixed[2] must be between 0 and 1, not -1/4"]),
+        (
+            lambda: Mixture.of("1/2", ["1/4", "1/2", "-1/4"], ABC),
+            ParameterError,
+            ["fixed[2] must be between 0 and 1, not -1/4"],
+        ),
         (lambda: Kronecker.of([]), ParameterError, ["at least one"]),
         (lambda: Kronecker.of([WARNER, Unary.oue_from_gamma(3, ABC)]), ParameterError, ["unary"]),
         (

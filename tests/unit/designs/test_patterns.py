@@ -16,7 +16,9 @@ def test_weights_and_sets_that_do_not_fit_are_refused() -> None:
     with pytest.raises(MatrixError, match=r"sum to 1.33333333333, which is 1 \+0.333") as raised:
         Patterns.of(3, [[0], [1]], ["1/3", "1/3"], YES_NO)
     assert "exactly" in raised.value.hint
-    with pytest.raises(MatrixError, match=r"the sets with category 1 have 0\.5 times the weight of those with category 0"):
+    with pytest.raises(
+        MatrixError, match=r"the sets with category 1 have 0\.5 times the weight of those with category 0"
+    ):
         Patterns.of(3, [[0], [1]], ["1/3", "1/6"], YES_NO)
     with pytest.raises(MatrixError, match=r"which is 1 -1e-17"):
         Patterns.of(3, [[0], [1]], [Fraction(1, 4) * (1 - Fraction(1, 10**17))] * 2, YES_NO)

@@ -105,7 +105,10 @@ def pattern_form(sets: list[Any] | None = None, **changed: Any) -> dict[str, Any
 FORGED: dict[str, tuple[str, dict[str, Any]]] = {
     "a negative entry": ("dense square", {"columns": [["-1", "3"], ["1", "1"]], "denominators": ["2", "2"]}),
     "a column of zeros": ("dense square", {"columns": [["0", "0"], ["1", "1"]], "denominators": ["0", "2"]}),
-    "the columns have different lengths": ("dense square", {"columns": [["1", "1"], ["1"]], "denominators": ["2", "1"]}),
+    "the columns have different lengths": (
+        "dense square",
+        {"columns": [["1", "1"], ["1"]], "denominators": ["2", "1"]},
+    ),
     "a column too few": ("dense square", {"columns": [["1", "1"]], "denominators": ["2"]}),
     "an empty column": ("dense square", {"columns": [[], []], "denominators": ["0", "0"]}),
     "no columns": ("dense square", {"columns": [], "denominators": []}),

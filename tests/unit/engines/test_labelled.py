@@ -324,7 +324,12 @@ def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
 def test_without_an_interpreter_to_start(interpreter: str | None, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labelled, "_IDLE", [])
     monkeypatch.setattr(sys, "executable", interpreter)
-    with pytest.raises(DataFileError, match="files of this kind are read by a separate Python process, which cannot start"), open_source(path):
+    with (
+        pytest.raises(
+            DataFileError, match="files of this kind are read by a separate Python process, which cannot start"
+        ),
+        open_source(path),
+    ):
         pass
 
 

@@ -237,7 +237,9 @@ def test_persons_that_spark_may_number_anew_are_refused(steady: bool) -> None:
     if steady:
         spark_randomizer._check_steady(frame, ["id", "answer"])
         return
-    with pytest.raises(errors.ParameterError, match="Spark may produce different values of id or answer when it recomputes rows"):
+    with pytest.raises(
+        errors.ParameterError, match="Spark may produce different values of id or answer when it recomputes rows"
+    ):
         spark_randomizer._check_steady(frame, ["id", "answer"])
 
 

@@ -99,8 +99,18 @@ def test_groups_population_and_replicates_are_kept(rows: tuple[str, dict[str, np
     ("content", "plan", "error", "wrong"),
     [
         ("y,w\nyes,0\nno,1\n", SamplingColumns(weights="w"), ParameterError, "column 'w': the value in row 1"),
-        ("y,w\nyes,1\nno,x\n", SamplingColumns(weights="w"), ParameterError, "column 'w': the value in data row 2 is not a number"),
-        ("y,w\nyes,1\nno,inf\n", SamplingColumns(weights="w"), ParameterError, "column 'w': the value in data row 2 must be a finite number"),
+        (
+            "y,w\nyes,1\nno,x\n",
+            SamplingColumns(weights="w"),
+            ParameterError,
+            "column 'w': the value in data row 2 is not a number",
+        ),
+        (
+            "y,w\nyes,1\nno,inf\n",
+            SamplingColumns(weights="w"),
+            ParameterError,
+            "column 'w': the value in data row 2 must be a finite number",
+        ),
         ("y,w\nyes,1\nno,\n", SamplingColumns(weights="w"), MissingValueError, "'w': 1 value is missing"),
         (
             "y,w\nyes,2\nno,0.5\n",

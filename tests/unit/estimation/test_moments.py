@@ -108,7 +108,10 @@ def test_which_law_the_fit_refers_to_also_at_the_boundary() -> None:
     assert 1 / 401 <= drawn.p_likelihood_ratio < 0.05 and again.p_likelihood_ratio == drawn.p_likelihood_ratio
     found = fit([120, 180], WARNER)
     assert (found.likelihood_ratio, found.p_likelihood_ratio, found.degrees_of_freedom) == (0, 1, 0)
-    assert "one sample with as many reports as categories reveals cheating only if an estimate leaves its range" in found.flags[0]
+    assert (
+        "one sample with as many reports as categories reveals cheating only if an estimate leaves its range"
+        in found.flags[0]
+    )
     low, high = fit([80, 320], WARNER), fit([320, 80], WARNER)
     assert low.reference == "half chi-square at the boundary"
     np.testing.assert_allclose(low.likelihood_ratio, high.likelihood_ratio)
@@ -222,7 +225,9 @@ def test_scores_recover_the_truth_and_estimates_say_which_inverse_made_them() ->
     np.testing.assert_allclose(LeftInverse.best(sure, [1, 0]).L @ sure.matrix(), np.eye(2), atol=1e-12)
     never = Dense.of([["0.7", "0.3"], [0, 0], ["0.3", "0.7"]])
     np.testing.assert_allclose(LeftInverse.best(never, [0.2, 0.8]).L[0], [1.75, 0, -0.75], atol=1e-12)
-    with pytest.raises(NotIdentifiableError, match="the reports that can occur at these shares do not identify all shares"):
+    with pytest.raises(
+        NotIdentifiableError, match="the reports that can occur at these shares do not identify all shares"
+    ):
         LeftInverse.best(Dense.of([["1/2", 0], ["1/2", 0], [0, 1]]), [1, 0])
     by_mean = LeftInverse.of_scores(KUK, range(4))
     names = {"": None, "-gls": LeftInverse.best(KUK), "-minimax": LeftInverse.minimax(KUK), "-scores": by_mean}

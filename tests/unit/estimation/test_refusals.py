@@ -79,7 +79,10 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
         (lambda: Sample.of([1, 2, 3, 4], SETS), "counts by category do not determine the number of reported sets"),
         (lambda: estimate_of([1, 1, 2], JAR, inverse=LeftInverse.best(KUK)), "another design"),
         (lambda: estimate_samples([Sample.of([3, 4], WARNER), Sample.of([1, 0], SHARP)]), "sample 2 has 1 reports"),
-        (lambda: goodness_of_fit(Counts(np.array([3] * 4), 6, SETS.fingerprint), SETS), "goodness of fit is not available from tallies of sets, which count categories, not whole sets"),
+        (
+            lambda: goodness_of_fit(Counts(np.array([3] * 4), 6, SETS.fingerprint), SETS),
+            "goodness of fit is not available from tallies of sets, which count categories, not whole sets",
+        ),
         (lambda: maximise([HOLES], [np.array([3, 1, 5])]), "impossible"),
         (lambda: maximise([JAR], [np.zeros(3)]), "at least one report is needed for an estimate"),
         (lambda: maximise([JAR], [RARE[0]]), "2 counts"),
@@ -88,11 +91,17 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
         (lambda: cross_tabulate_counts(np.ones((2, 2), int), {"a": YES_NO, "b": THREE}), r"shape \(2, 2\)"),
         (lambda: cross_tabulate_counts(np.full((2, 2), 0.5), {"a": YES_NO, "b": YES_NO}), "whole numbers"),
         (lambda: cross_tabulate_counts([[1, 2], [3]], {"a": YES_NO, "b": YES_NO}), "different lengths"),
-        (lambda: baskets(np.ones((3, 5)), 4), r"bits have shape \(3, 1\) and type uint8, which do not fit baskets of 4 items"),
+        (
+            lambda: baskets(np.ones((3, 5)), 4),
+            r"bits have shape \(3, 1\) and type uint8, which do not fit baskets of 4 items",
+        ),
     ],
     errors.NotIdentifiableError: [
         (lambda: estimate_of([1, 1], FLAT), "cannot be estimated"),
-        (lambda: LeftInverse.of_scores(KUK, [1, 1, 1, 1]), "these scores have the same mean in both categories, so they are uninformative"),
+        (
+            lambda: LeftInverse.of_scores(KUK, [1, 1, 1, 1]),
+            "these scores have the same mean in both categories, so they are uninformative",
+        ),
         (lambda: LeftInverse.of_scores(FLAT, [0, 1]), "cannot be estimated"),
         (lambda: estimate_samples([Sample.of([3, 4], SIMMONS), Sample.of([5, 4], SIMMONS)]), "rank 2 for 4"),
         (lambda: likeliest([3, 4], FLAT), "cannot be estimated"),

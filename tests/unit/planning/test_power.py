@@ -121,10 +121,18 @@ def test_what_cannot_be_planned_is_refused() -> None:
     coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
     alpha = "1/1000000000000000000"
     for error, said, ask in (
-        (TooLargeError, "the worst shares are searched for up to 2,000 categories, not for 3,000", lambda: plan_sample(large, n=100)),
+        (
+            TooLargeError,
+            "the worst shares are searched for up to 2,000 categories, not for 3,000",
+            lambda: plan_sample(large, n=100),
+        ),
         (NotIdentifiableError, "", lambda: plan_sample(coin, n=10)),
         (NotIdentifiableError, "", lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)),
-        (ParameterError, "at least 1e-12", lambda: plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha=alpha)),
+        (
+            ParameterError,
+            "at least 1e-12",
+            lambda: plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha=alpha),
+        ),
         (ParameterError, "too close to 1", lambda: plan_sample(WARNER, margin=0.05, level=1 - 2**-53)),
         (ParameterError, "label 'maybe'", lambda: plan_sample(WARNER, margin=0.05, category="maybe")),
         (ParameterError, "needs the category", lambda: plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8)),

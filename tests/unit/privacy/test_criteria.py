@@ -69,7 +69,11 @@ def test_flat_designs_are_not_identifiable_and_blocks_tell_the_parity_within():
 
 @pytest.mark.parametrize(
     ("given", "saying"),
-    [((COIN, 1), "demand must be a privacy requirement, not 1"), ((COIN, "epsilon"), "demand must be a privacy requirement, not"), (([[1, 0], [0, 1]],), "must be a Design")],
+    [
+        ((COIN, 1), "demand must be a privacy requirement, not 1"),
+        ((COIN, "epsilon"), "demand must be a privacy requirement, not"),
+        (([[1, 0], [0, 1]],), "must be a Design"),
+    ],
 )
 def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying: str) -> None:
     with pytest.raises(WrongTypeError, match=saying) as raised:

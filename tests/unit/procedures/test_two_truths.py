@@ -95,7 +95,10 @@ def test_chow_counts_balls(red: int, blue: int, data: st.DataObject) -> None:
         (lambda: chow(5, 3, 4), "draws = 4 from 5 red and 3 blue"),
         (lambda: chow(0, 3, 1), "red must be from 1 to 1,000,000, not 0"),
         (lambda: christofides([1]), "the device needs two or more probabilities, not 1"),
-        (lambda: christofides(["0.5", "0.4", "0.3"]), r"probabilities\[0\] \+ probabilities\[1\] \+ probabilities\[2\] must be 1, not 1\.2"),
+        (
+            lambda: christofides(["0.5", "0.4", "0.3"]),
+            r"probabilities\[0\] \+ probabilities\[1\] \+ probabilities\[2\] must be 1, not 1\.2",
+        ),
         (lambda: christofides(["0.5", "0.7", "-0.2"]), r"probabilities\[2\] must be between 0 and 1, not -0\.2"),
         (lambda: crosswise("7/6"), "q must be between 0 and 1, not 7/6"),
     ],

@@ -309,7 +309,15 @@ def test_the_table_is_conditional_in_the_direction_asked_for() -> None:
     assert both.table is not None
     share = both.table.conditional(given="region").share[0, 0]
     assert f"{share:.3f}" in turned.to_markdown()
-    refused(ParameterError, "given age is not a variable of the table", estimated, data, {"y": DESIGN}, direct="region", given="age")
+    refused(
+        ParameterError,
+        "given age is not a variable of the table",
+        estimated,
+        data,
+        {"y": DESIGN},
+        direct="region",
+        given="age",
+    )
     refused(ParameterError, "given y", estimated, data, {"y": DESIGN}, given="y")
 
 
@@ -391,7 +399,14 @@ def test_what_rows_must_tell_is_refused_then(options: dict[str, Any], said: str)
 
 
 def test_counts_have_no_rows_to_choose() -> None:
-    refused(ParameterError, "where cannot be combined with counts, which have no rows", mw.estimate, COUNTS, DESIGN, where="region=north")
+    refused(
+        ParameterError,
+        "where cannot be combined with counts, which have no rows",
+        mw.estimate,
+        COUNTS,
+        DESIGN,
+        where="region=north",
+    )
     with pytest.raises(LabelError, match="'some' is not a known quantity"):
         estimated(COUNTS, DESIGN, combine="any=once+often")["some"]
 

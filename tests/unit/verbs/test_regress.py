@@ -67,7 +67,9 @@ def test_chances_of_inclusion_in_place_of_weights(table):
     for given in ("chance", chances.chance.to_numpy()):
         np.testing.assert_allclose(fit(chances, inclusion=given).covariance, by_weights.covariance, rtol=1e-9)
     for weights in ("weight", weight):
-        refused(ParameterError, "state the same thing", fit, chances, weights=weights, inclusion=chances.chance.to_numpy())
+        refused(
+            ParameterError, "state the same thing", fit, chances, weights=weights, inclusion=chances.chance.to_numpy()
+        )
     refused(ParameterError, "inclusion: the value in row 1 is not above 0", fit, chances, inclusion=weight)
 
 
@@ -162,7 +164,12 @@ WRONG = [
     ),
     (WrongTypeError, "designs must be a dict", ("y ~ x", WARNER), {}),
     (mw.MaskwellError, "are no category", ("y ~ x", {"y": THREE}), {}),
-    (ParameterError, "missing must be one of 'error', 'drop', 'category', not 'mean'", ("y ~ x", {"y": WARNER}), {"missing": "mean"}),
+    (
+        ParameterError,
+        "missing must be one of 'error', 'drop', 'category', not 'mean'",
+        ("y ~ x", {"y": WARNER}),
+        {"missing": "mean"},
+    ),
 ]
 
 
@@ -277,9 +284,13 @@ def test_what_is_refused() -> None:
     refused(ParameterError, said, regress_with, TABLE, "sex ~ region", receipt=receipt_of(apart))
     weighted = {"receipt": receipt_of(apart), "weights": "w"}
     refused(ParameterError, "matrix of sex is withheld", regress_with, TABLE, "sex ~ region", **weighted)
-    with pytest.raises(ParameterError, match="cannot be combined with columns whose matrix is withheld or was computed from the file"):
+    with pytest.raises(
+        ParameterError, match="cannot be combined with columns whose matrix is withheld or was computed from the file"
+    ):
         regress_with(TABLE, "sex ~ region", receipt=receipt_of(within), weights="w")
-    with pytest.raises(ParameterError, match="cannot be combined with columns whose matrix is withheld or was computed from the file"):
+    with pytest.raises(
+        ParameterError, match="cannot be combined with columns whose matrix is withheld or was computed from the file"
+    ):
         regress_with(TABLE, "sex ~ region", receipt=receipt_of(within), weights=np.ones(120))
     roof = stage_within(ROWS, COLUMNS, ["roof"])
     with pytest.raises(ParameterError, match="matrix of roof is withheld"):

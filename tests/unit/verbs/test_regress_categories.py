@@ -99,7 +99,9 @@ def test_a_coefficient_against_the_reference_is_a_difference_and_given_once(tabl
     turn = np.array([[1, 0, 1], [0, 0, -1], [0, 1, -1]])  # intercept, low, mid against high
     np.testing.assert_allclose(chosen.estimates, turn @ plain.estimates, atol=1e-8)
     np.testing.assert_allclose(chosen.covariance, turn @ plain.covariance @ turn.T, atol=1e-8)
-    refused(ParameterError, "two references were given for the column 'level'", References.typed, ["level=low", "level=mid"])
+    refused(
+        ParameterError, "two references were given for the column 'level'", References.typed, ["level=low", "level=mid"]
+    )
     with pytest.raises(ParameterError, match="two references were given for the column 'level'"):
         fit(table, "y ~ level", reference=References.typed(["low", "mid"]))
 
@@ -171,7 +173,9 @@ def test_categories_that_count_as_one_are_those_of_a_design_for_two(table):
     mixed = mw.regress(three, "paid ~ 1 + (1 | code)", {"paid": kary}, combine="any=once+often", reference="any")
     assert mixed.categories == ("never", "any")
     refused(InputError, "different families", combined.compare, mw.regress(three, "paid ~ 1", {"paid": kary}))
-    with pytest.raises(ParameterError, match="a random intercept needs an outcome with two categories, not 3") as caught:
+    with pytest.raises(
+        ParameterError, match="a random intercept needs an outcome with two categories, not 3"
+    ) as caught:
         mw.regress(three, "paid ~ 1 + (1 | code)", {"paid": kary})
     assert 'combine={"any"' in str(caught.value)
     asked = table.assign(asked=table.asked.astype(str))

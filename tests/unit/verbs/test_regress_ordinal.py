@@ -154,7 +154,13 @@ def _null():
         ("y ~ x", THREE, {"reference": "never"}, ParameterError, "reference"),
         ("y ~ x + (1 | g)", THREE, {}, ParameterError, "random intercept"),
         ("y ~ x", THREE, {"model": "probit"}, ParameterError, "probit"),
-        ("y ~ x", THREE, {"model": "lie-detector"}, ParameterError, "the lie detector model needs lie-detector designs"),
+        (
+            "y ~ x",
+            THREE,
+            {"model": "lie-detector"},
+            ParameterError,
+            "the lie detector model needs lie-detector designs",
+        ),
     ],
 )
 def test_what_is_refused(formula, design, more, kind, said):

@@ -207,7 +207,7 @@ def _rule(nodes: int) -> tuple[Real, Real]:
 
 
 def regress_mixed(rows: Prepared, groups: Array, column: str) -> Regression:
-    """Logistic regression with a random intercept for each of the numbered groups, which a column tells."""
+    """Logistic regression with a random intercept for each of the numbered groups, defined by a column."""
     evidence, sizes = rows.evidence, np.bincount(groups)
     _check(rows, sizes, column)
     plain = regress_outcome(rows)

@@ -55,7 +55,7 @@ def plot_learned(
     level, interval
         Of the intervals: their level, and the method by its name.
     by
-        What tells the domains apart.
+        What distinguishes the domains.
     order
         Of the groups, where one category of each is drawn, else of the categories: "given", "largest", "smallest" or
         "name", or labels in the order in which they are drawn.
@@ -226,7 +226,7 @@ class Lines:
 
     @cached_property
     def estimates(self) -> tuple[Line, ...]:
-        """The lines that are no headings."""
+        """The lines without the headings."""
         return tuple(line for line in self.lines if not line.heading)
 
     @cached_property

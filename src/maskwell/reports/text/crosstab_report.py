@@ -205,7 +205,7 @@ def tests_of(joint: Table) -> tuple[list[IndependenceTest], list[str]]:
 
 
 def _is_small(joint: Table) -> bool:
-    """Whether everything that two variables have to say is worked out without being asked for."""
+    """Whether everything about two variables is computed by default."""
     return len(joint.names) == 2 and joint.pi_hat.size <= SMALL and min(joint.shape) > 1
 
 

@@ -52,7 +52,7 @@ def reports_of(design: Design) -> str:
 
 
 def parity_of(design: Design) -> str:
-    """Parity as a decimal and, where short, as a fraction; what decimals stand for, where that is a short number."""
+    """Parity as a decimal and, where short, as a fraction; what decimals represent, where that is a short number."""
     parity = stands_for(design)
     if parity != design.parity_exact():
         return f"{parity_text(parity)} ({SLACK_IN_WORDS})"
@@ -89,7 +89,7 @@ MOST_DEVICES = 4
 
 
 def asked_by(devices: Sequence[str]) -> list[str]:
-    """The note of a table that tells how its reports were made."""
+    """The note of a table that explains how its reports were made."""
     more = [f"and {len(devices) - MOST_DEVICES:,} more"] if len(devices) > MOST_DEVICES else []
     return [f"Randomized by {'; '.join([*devices[:MOST_DEVICES], *more])}."] if devices else []
 
@@ -190,7 +190,7 @@ def what_is_reported(design: Design, before: str = "") -> list[tuple[str, str]]:
 
 
 def promise_note(design: Design) -> Notes:
-    """What was promised, as one would tell a respondent."""
+    """What was promised, in words for a respondent."""
     parity = stands_for(design)
     said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
     return Notes([" ".join(said)], word="in words", keeps_units=True)

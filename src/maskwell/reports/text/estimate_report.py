@@ -216,7 +216,7 @@ def _parts_of_variance(estimate: Estimate) -> list[Block]:
 
 
 def _totals(estimate: Estimate) -> list[Block]:
-    """Estimated numbers of people, where weights or a population tell them."""
+    """Estimated numbers of people, where weights or a population give them."""
     if not isinstance(estimate, SurveyEstimate):
         return []
     if abs(estimate.population - estimate.n) < 1e-9 * estimate.n or len(estimate.pi_hat) > SHOWN_ROWS:
@@ -341,7 +341,7 @@ class _Shown:
         return rows if self.chosen is None else [by_label[name] for name in self.chosen]
 
     def rows_of_domains(self, estimate: SurveyEstimate, sums: Estimate | None, *, columns: int) -> list[list[str]]:
-        """The parts of the label of a domain stand in so many columns."""
+        """The parts of the label of a domain take so many columns."""
         inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
         rows = []
         for name, one in estimate.domains.items():

@@ -1,4 +1,4 @@
-"""Privacy in words: what a design promises, one demand in every language, what came of checking a certificate."""
+"""Privacy in words: what a design promises, a privacy requirement in all its forms, and the check of a certificate."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: st
     if audit.get("meets") is False:
         return _better(audit["demand"], design, demand, path, columns)
     if isinstance(parity, float) or parity < INFORMATIVE:
-        return _planned(
-            "a bound on parity" if isinstance(parity, float) else "informative reports", design, columns
-        )
+        return _planned("a bound on parity" if isinstance(parity, float) else "informative reports", design, columns)
     if audit["admissible"] is False and design.has_entries_up_to(EXACT_LIMIT):
         return f"a more informative design at no cost in privacy: maskwell improve {shlex.quote(path)}"
     if audit["identifiable"] is False:

@@ -176,7 +176,7 @@ def _is_intercept(term: str) -> bool:
 
 
 def _effect(regression: Regression, term: str, *, exponentiate: bool) -> str:
-    """What a coefficient is; an intercept is no ratio."""
+    """What a coefficient is; an intercept is not a ratio."""
     if regression.family == "linear":
         return "mean" if _is_intercept(term) else "change in the mean"
     if regression.is_threshold[regression.place(term)]:

@@ -101,7 +101,10 @@ def test_sums_of_categories_have_intervals_of_their_own(method: str) -> None:
     assert (len(estimate.categories), estimate.default_interval) == (4, "score")
     found = estimate.confidence_interval(0.95, "bootstrap", seed=1, replicates=300)
     np.testing.assert_allclose(found, estimate.confidence_interval(), atol=0.03)
-    with pytest.raises(ParameterError, match="a profile interval is not available: these estimates are sums of categories of the design"):
+    with pytest.raises(
+        ParameterError,
+        match="a profile interval is not available: these estimates are sums of categories of the design",
+    ):
         estimate.intervals(method="profile")
     with pytest.raises(ParameterError, match="ask for a matched interval"):
         estimate.intervals(method="exact")
@@ -207,6 +210,8 @@ def test_logit_says_the_same_of_both_categories_at_exactly_0_and_1(p: str) -> No
         assert sorted(abs(estimate.pi_hat.round(12))) == [0, 1]
         found = estimate.intervals(0.95, "logit")
         assert np.isnan(found.to_array()).all()
-        assert found.flags == ("logit intervals are missing for 2 of 2 categories: they need estimates between 0 and 1",)
+        assert found.flags == (
+            "logit intervals are missing for 2 of 2 categories: they need estimates between 0 and 1",
+        )
         assert not any("outside" in flag for flag in estimate.flags)
     assert not np.isnan(estimate_of([yes + 1, 599 - yes], design).intervals(0.95, "logit").to_array()).any()

@@ -120,7 +120,11 @@ def test_what_does_not_fit_is_refused_or_flagged():
     w = np.array([0, 1] * 50)
     for error, said, call in (
         (InputError, "zeros and ones", lambda: fit_predictor(y + 1, x)),
-        (InputError, "family must be logistic, multinomial or linear, not 'probit'", lambda: fit_predictor(y, x, family="probit")),
+        (
+            InputError,
+            "family must be logistic, multinomial or linear, not 'probit'",
+            lambda: fit_predictor(y, x, family="probit"),
+        ),
         (MissingValueError, "1 of 40 values are missing", lambda: fit_predictor(gap, x, family="linear")),
         (InputError, "an outcome of shape", lambda: fit_predictor(y[1:], x, family="linear")),
         (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),

@@ -1,4 +1,4 @@
-"""Reports and counts in leaves, which tell no order; names and days of keys; links that expire; numbers given once."""
+"""Reports and counts in leaves, which hide the order; names and days of keys; links that expire; numbers given once."""
 
 from __future__ import annotations
 
