@@ -359,9 +359,9 @@ REFUSED = [
     (WrongTypeError, "a column of values must be given, not a", lambda like: AB.decode([0], like=like), NO_COLUMNS),
     (WrongTypeError, "cannot be a label", AB.encode, [[["a"]]]),
     (UnknownCategoryError, "1 of 2 values", beside_one, [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"]),
-    (InputError, "codes run from", AB.decode, [[0, 2], [-1], [300]]),
+    (InputError, r"categories have the codes 0\.\.", AB.decode, [[0, 2], [-1], [300]]),
     (InputError, "column of integers", AB.decode, [[0.5], [[0, 1]], ["a"], 0]),
-    (ParameterError, "is one of", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
+    (ParameterError, "choose one of these", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
     (DesignFileError, "not the JSON form", Categories.from_json, MALFORMED),
 ]
 

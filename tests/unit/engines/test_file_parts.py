@@ -397,7 +397,7 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_and_standard_output_gets
     written = capsysbinary.readouterr().out
     assert written == (tmp_path / "one.arrows").read_bytes() and pa.ipc.open_stream(written).read_all().num_rows == 110
     assert mw.tally(tmp_path / "one.arrows", WARNER)["answer"].n == 110
-    with pytest.raises(ParameterError, match="format is for standard output"):
+    with pytest.raises(ParameterError, match="format needs standard output, but the output is another one"):
         mw.randomize(data, WARNER, tmp_path / "two.csv", format="arrow")
     with pytest.raises(ParameterError, match="format"):
         mw.randomize(data, WARNER, "-", format="parquet")

@@ -211,7 +211,7 @@ def test_what_cannot_be_written_and_what_is_needed(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("a b,y\n1,yes\n", encoding="utf-8")
     with pytest.raises(DataFileError, match="contains a space"):
         randomize_file(str(tmp_path / "c.csv"), str(tmp_path / "d.sav"), [Assignment.of("y", BY_LABEL)])
-    with pytest.raises(DataFileError, match="files hold numbers, texts and dates"):
+    with pytest.raises(DataFileError, match="files can store numbers, strings and dates only"):
         written_column(pa.chunked_array([[[1]]]), pa.field("l", pa.list_(pa.int64())), None, ".sav", same=True)
     assert not (tmp_path / "d.sav").exists()
     ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))

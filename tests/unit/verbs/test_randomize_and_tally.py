@@ -88,7 +88,7 @@ def test_draws_are_private_designs_may_be_files_and_a_file_needs_an_output(file:
     )
     refused((DataFileError, ParameterError), "", randomize, file, {"sex": path}, tmp_path / "rows.csv", force=True)
     refused(ParameterError, "is a file, so an output must be named", randomize, file, {"sex": SEX})
-    refused(ParameterError, "output is for files", randomize, ROWS, {"sex": SEX}, "out.csv")
+    refused(ParameterError, "output needs a file, but the data are a table in memory", randomize, ROWS, {"sex": SEX}, "out.csv")
 
 
 def test_every_column_drops_its_own_missing_values(file: str) -> None:
@@ -180,7 +180,7 @@ def test_persons_that_are_none_are_refused(tmp_path) -> None:
     coin = {"a": mw.design("warner", p="0.7")}
     for options, message in (
         ({"key": KEY}, "key needs id"),
-        ({"id": "id"}, "id without key"),
+        ({"id": "id"}, "id needs key"),
         ({"key": KEY, "id": "a"}, "'a' is randomized and tells whose row it is"),
         ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),
     ):

@@ -106,7 +106,7 @@ def test_sums_of_categories_have_intervals_of_their_own(method: str) -> None:
         match="a profile interval is not available: these estimates are sums of categories of the design",
     ):
         estimate.intervals(method="profile")
-    with pytest.raises(ParameterError, match="ask for a matched interval"):
+    with pytest.raises(ParameterError, match="use a matched interval, which is nearly exact, or a score interval"):
         estimate.intervals(method="exact")
 
 

@@ -215,7 +215,7 @@ def test_what_is_not_nested_is_refused():
     for larger, smaller, saying in cases:
         with pytest.raises(InputError, match=saying):
             larger.compare(smaller)
-    with pytest.raises(ParameterError, match="method = 'score'"):
+    with pytest.raises(ParameterError, match="method must be one of likelihood-ratio, wald, not 'score'"):
         fit([0, 1]).compare(fit([0]), method="score")
 
 

@@ -187,7 +187,7 @@ def test_what_cannot_be_fitted_is_refused():
         (ParameterError, "two categories; this design has 3", X, z, THREE),
         (ReportError, "all 50 reports are the same", X, np.zeros(50, dtype=int), WARNER),
         (ReportError, "49 reports for 50 rows", X, z[1:], WARNER),
-        (InputError, "2 rows for 2 coefficients", X[:2], [0, 1], WARNER),
+        (InputError, "2 rows are too few for 2 coefficients", X[:2], [0, 1], WARNER),
         (MissingValueError, "'a': 1 of 50 values are missing", gap, z, WARNER),
         (ReportError, r"outside 0\.\.m-1", X, z + 1, WARNER),
         (ReportError, "not from", X, FORCED.sample(z), WARNER),

@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_refused_or_flagged():
             lambda: fit_predictor(y, x, family="probit"),
         ),
         (MissingValueError, "1 of 40 values are missing", lambda: fit_predictor(gap, x, family="linear")),
-        (InputError, "an outcome of shape", lambda: fit_predictor(y[1:], x, family="linear")),
+        (InputError, "the outcome has shape", lambda: fit_predictor(y[1:], x, family="linear")),
         (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),
         (ParameterError, "4 reports for 2 categories", lambda: anchored(w, KUK, w)),
         (NotIdentifiableError, "like a coin", lambda: anchored(w, CROSSWISE, w, 0.5)),

@@ -109,7 +109,7 @@ def test_bad_sampling_is_refused():
     with pytest.raises(InputError, match="stratum 1 of 2 has fewer units than were sampled"):
         RowSampling.of(4, strata=[1, 1, 2, 2], population=[1, 1, 12, 12])
     X, z = logistic_data(50, [0.0, 1.0])
-    with pytest.raises(ParameterError, match="forgets clusters"):
+    with pytest.raises(ParameterError, match="ignores clusters and population"):
         fit_logistic(X, z, WARNER, variance="observed", codes=True, plan=Sampling(clusters=np.arange(50) // 5))
     with pytest.raises(ParameterError, match="variance = 'hc3'"):
         fit_logistic(X, z, WARNER, variance="hc3", codes=True)
