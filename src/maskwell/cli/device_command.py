@@ -49,7 +49,7 @@ def device(asked: Asked) -> None:
     """Print cards, dice, coins or a spinner that realise the design in the file D.
 
     The sheets explain to respondents how to answer and what anyone could conclude, instruct interviewers, and document
-    the device. Designs from a named procedure get its classical cards; others get cards with a line for each true answer.
+    the device. Designs from a named procedure get its classical cards; others, a line for each true answer.
 
     A device is exact by default. If that needs too many cards, --deck N rounds to at most N; estimate then with the
     design that the device realises (--realised), not with D.

@@ -286,7 +286,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
     cls=LazyGroup,
     summaries=commands.COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First steps: maskwell demo. Exit status: 0 success, 1 negative answer, 2 bad input or usage, 3 internal fault.",
+    epilog="First steps: maskwell demo. Exit status: 0 success, 1 negative answer, 2 bad input, 3 internal fault.",
 )
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."

@@ -52,7 +52,7 @@ def regress(asked: Asked) -> None:
 
     The outcome, predictors or both may be randomized: give the design of each. An outcome with two
     categories gives a logistic regression, with more a multinomial one; a numeric outcome gives a linear regression on
-    a randomized predictor. The reference is the last category of a design and the first of a text column, or --reference.
+    a randomized predictor. The reference is the last category of a design, the first of a text column, or --reference.
 
     --receipt instead of --design fits a model to a released file, if its receipt allows it.
     """

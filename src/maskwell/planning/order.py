@@ -188,7 +188,7 @@ def _margin(refusal: Sufficiency) -> Fraction:
 
 
 TOLERANCE = Fraction(1, 10**8)
-"""How far a garbling may be off where probabilities represent others, relative to the largest probability of the report."""
+"""How far a garbling may be off where probabilities represent others, relative to the largest one of the report."""
 
 LABELS_WIDTH = 34
 ENTRY_LIMIT = 10**5  # entries of a matrix beyond which designs are compared by their structure and parity only

@@ -361,7 +361,7 @@ REFUSED = [
     (UnknownCategoryError, "1 of 2 values", beside_one, [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"]),
     (InputError, r"categories have the codes 0\.\.", AB.decode, [[0, 2], [-1], [300]]),
     (InputError, "column of integers", AB.decode, [[0.5], [[0, 1]], ["a"], 0]),
-    (ParameterError, "choose one of these", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
+    (ParameterError, "must be", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
     (DesignFileError, "not the JSON form", Categories.from_json, MALFORMED),
 ]
 

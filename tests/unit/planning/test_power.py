@@ -135,7 +135,7 @@ def test_what_cannot_be_planned_is_refused() -> None:
         ),
         (ParameterError, "too close to 1", lambda: plan_sample(WARNER, margin=0.05, level=1 - 2**-53)),
         (ParameterError, "label 'maybe'", lambda: plan_sample(WARNER, margin=0.05, category="maybe")),
-        (ParameterError, "shares needs a category", lambda: plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8)),
+        (ParameterError, "needs a category", lambda: plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8)),
     ):
         with pytest.raises(error, match=said or None):
             ask()

@@ -89,10 +89,7 @@ def test_an_odds_ratio_without_a_finite_estimate_says_so():
     table = _empty_cell()
     found = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).odds_ratio()
     assert found.method == "none" and math.isnan(found.value) and math.isnan(found.confidence_interval()[0])
-    assert (
-        "a cell of the unbiased estimate is zero or less, so it has no odds ratio; a maximum likelihood table would need plain counts"
-        in found.flags[0]
-    )
+    assert "a maximum likelihood table would need plain counts" in found.flags[0]
     # No one says yes to the first question: every odds ratio is as likely as any other.
     table = mw.estimation.cross_tabulate_counts([[20, 30], [200, 250]], {"a": WARNER, "b": FORCED})
     found = table.odds_ratio()

@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """This cannot be undone: the order of rows is gone, as it should be."""
+    """A downgrade is impossible: the order of rows is gone, as it should be."""
     raise RuntimeError("restore a backup of the earlier version")
 
 
