@@ -30,7 +30,7 @@ class Asked(opt.OfRows):
 def randomize(asked: Asked) -> None:
     """Randomize columns of FILE in one pass, whatever its size; other columns are copied unchanged.
 
-    Formats by extension: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows and, keeping labels and missing codes,
+    Formats by extension: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows; with labels and missing codes,
     .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
     such as year=2025, or a pattern in quotes: 'part-*.csv'.
     """
