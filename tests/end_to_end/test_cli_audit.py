@@ -82,11 +82,11 @@ def test_what_the_audit_shows_of_the_design_fits_the_terminal(warner: str) -> No
         ("p,lower,upper\n0,0,0.4\n0.5,0,1\n", "crosses the diagonal"),
         ("p,lower,upper\n0,0.2,1\n", "crosses the diagonal"),
         ("p,lower,upper\n0,0,1\n0.5,0,0.9\n", "must not fall"),
-        ("p,lower,upper\n0.1,0,1\n", "priors below 0.1"),
+        ("p,lower,upper\n0.1,0,1\n", "must have p = 0, not 0.1"),
         ("p,lower,upper\n0,0,1\n0,0,1\n", "line 3: p = 0 comes after p = 0"),
         ("p,lower,upper\n0,0\n", "2 fields for 3 columns"),
-        ("p,lower,upper\n0,x,1\n", "not a finite number"),
-        ("p,upper\n0,0.4\n\n0.2,x\n", "line 4, upper = 'x'"),
+        ("p,lower,upper\n0,x,1\n", "must be a finite number"),
+        ("p,upper\n0,0.4\n\n0.2,x\n", "line 4, upper must be a finite number"),
         ("p,upper\n0,1\n1,7\n", "line 3, upper must be between 0 and 1, not 7"),
         ("p,lower,upper\n", "no rows"),
         ("a,b\n", "columns a, b"),
@@ -132,7 +132,7 @@ def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
     assert "less than a 25 % chance cannot come to think it has more than 50 %" in " ".join(told.split())
     assert "factor of 3" in told and "3 × 3 = 9" in told
     broken = run("audit", warner, "--rho", "0.25", "0.4", "--explain", status=1).out
-    assert "is not kept" in broken
+    assert "does not keep what was asked for" in broken
     average = run("audit", warner, "--average-security", "1.5", "--json").json()
     assert any("On average" in one for one in average["explanation"]) and average["meets"]
     assert "two demands" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
@@ -297,7 +297,7 @@ def test_a_missing_drawing_library_is_named(warner: str, monkeypatch: pytest.Mon
 def test_plan_writes_both_files_or_none() -> None:
     asked = ["choose", "--k", "10", "--epsilon", "1"]
     Path("d.json").write_text("mine", encoding="utf-8")
-    refused(*asked, "--plot", "p.svg", "-o", "d.json", saying="d.json exists")
+    refused(*asked, "--plot", "p.svg", "-o", "d.json", saying="the output d.json already exists")
     refused(*asked, "--plot", "p.gif", "-o", "e.json", saying=".gif")
     refused(*asked, "--plot", "e.svg", "-o", "e.svg", saying="also an input")
 

@@ -71,7 +71,7 @@ def test_errors_hold_no_value_of_the_file(command: str, name: str) -> None:
 def test_the_row_is_told_and_the_value_if_asked_for() -> None:
     design = ("--design", "answer=w.json", "-o", "out.csv")
     said = refused("randomize", "too many fields.csv", *design, values=SECRET)
-    assert "data row 2 has 3 fields, and the first line has 2" in said
+    assert "data row 2 has 3 fields, but the first line has 2" in said
     said = refused("randomize", "unknown answer.csv", *design, values=SECRET)
     assert "column 'answer': 1 of 2 values is no category in data row 2" in said
     with gzip.open("a.csv.gz", "wb") as file:

@@ -92,7 +92,7 @@ def test_shares_of_a_known_population() -> None:
     assert known["estimates"][0]["total"] == pytest.approx(ratio["estimates"][0]["total"])
     assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
     refused(*options, "--denominator", "0", saying="denominator")
-    refused("estimate", "r.csv", *DESIGN, "--denominator", "9", saying="--denominator without")
+    refused("estimate", "r.csv", *DESIGN, "--denominator", "9", saying="--denominator needs --weights, --inclusion or --population")
     refused("estimate", "r.csv", saying="at least one column must be named")
 
 
@@ -114,7 +114,7 @@ def test_quantities_by_name() -> None:
     groups = run(*command, "--by", "g", "--contrast", "d=a-b", "--json").json()["quantities"]
     assert [one["category"] for one in groups if one["kind"] == "groups"] == ["never", "once", "often", "any"]
     refused(*command, "--combine", "all=", saying="a name and its categories")
-    refused(*command, "--contrast", "gap=often-weekly", saying="no category 'weekly'")
+    refused(*command, "--contrast", "gap=often-weekly", saying="'weekly' is not a category")
     refused(*command, "--where", "g=c", saying="no row with a report fits")
 
 
@@ -189,7 +189,7 @@ def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
         (("--inclusion", "w"), "percentages"),
         (("--poisson",), "--inclusion"),
         (("--fay", "0.3"), "--replicate-method fay"),
-        (("--weights", "sex"), "no number"),
+        (("--weights", "sex"), "is not a number"),
         (("--strata", "w", "--clusters", "town", "--population", "3"), "--population COL"),
         (("--weights", "w", "--method", "ml", "--by", "sex"), "moments"),
         (("--weights", "w", "--interval", "exact"), "matched"),
@@ -199,7 +199,7 @@ def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
         *(((option, "answer"), "--design for each column") for option in ("--by", "--strata", "--clusters")),
         (("--weights", "answer"), "holds randomized reports"),
         (("--format", "docx"), "docx"),
-        *((("--design", f"answer[region={bad}]=w.json"), "not closed, or text after") for bad in ('"b', '"b" c')),
+        *((("--design", f"answer[region={bad}]=w.json"), "has an unclosed quote, or text after one") for bad in ('"b', '"b" c')),
     ],
 )
 def test_refusals(options: tuple[str, ...], saying: str) -> None:
@@ -231,7 +231,7 @@ def test_groups_with_designs_of_their_own() -> None:
     assert south == pytest.approx((8 / 34 - 0.2) / 0.6)
     assert found["estimates"][0]["estimate"] == pytest.approx((44 * north + 34 * south) / 78)
     refused("estimate", "rows.csv", "--design", "answer[region=north]=w.json", saying="no design", values="'south'")
-    refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="names no group")
+    refused("estimate", "rows.csv", "--design", "answer[region=]=w.json", saying="does not name a group of rows")
     refused("randomize", "rows.csv", *designs, "-o", "out.csv", saying="some rows only")
 
 
@@ -311,7 +311,7 @@ def test_two_columns_of_domains_are_two_of_the_table_and_remarks_about_single_on
     assert "{llrrrrrr}" in run("estimate", "rows.csv", *DESIGN, *PLAN, *options, "latex").out
     write("rows.csv", ROWS.replace("m,8,40,8,8,yes", "m,8,40,8,8,no"))
     said = run("estimate", "rows.csv", *DESIGN, "--weights", "w", "--by", "region").out
-    assert "note: region = south: 2 of 2 standard errors are those of the randomization alone" in said
+    assert "note: region = south: 2 of 2 standard errors cover randomization only" in said
     write("rows.csv", ROWS.replace("south,3", "south,2"))
     said = run("estimate", "rows.csv", *unrelated(), "--by", "town").out
     assert "note: town = 1, 2: the samples that have rows here do not tell the shares" in said

@@ -71,7 +71,7 @@ def test_tables_for_a_paper(made: Written, style: str) -> None:
 @pytest.mark.parametrize(
     ("args", "saying"),
     [
-        (["--columns", "roof,roof"], "named twice"),
+        (["--columns", "roof,roof"], "a column name is empty or occurs twice"),
         (["--columns", "rof"], "no column 'rof'"),
         (["--columns", "roof", "--weights", "region"], "column 'region': the value in data row 1 is not a number"),
         (["--columns", "roof", "--strata", "sex"], "the values of 'sex' were randomized"),
@@ -90,7 +90,7 @@ def test_what_is_refused(made: Written, args: list[str], saying: str) -> None:
 def test_released_values_are_no_domains_and_no_strata_of_true_ones(made: Written) -> None:
     """sex has a published design, roof was moved with a matrix that is withheld: by released roof, sex is biased."""
     text = run(*estimate("--columns", "sex", "--by", "roof")).out
-    assert "note: by roof: this table is not kept" in text and "bias up to" in text
+    assert "note: by roof: this table is not preserved by the release" in text and "bias up to" in text
     refused(*estimate("--columns", "sex", "--strata", "roof"), saying="'roof' were randomized")
     refused(*estimate("--columns", "roof", "--by", "roof"), saying="in --columns and in --by")
     run(*estimate("--columns", "sex", "--strata", "region"))

@@ -61,7 +61,7 @@ def test_files_are_kept_and_standard_output_is_one(chow: str) -> None:
     refused("improve", chow, "-o", "better.json", saying="exists")
     refused("improve", chow, "-o", "new.json", "--certificate", "better.json", saying="exists")
     refused("improve", chow, "-o", chow, "--force", saying="also an input")
-    refused("improve", chow, "-o", "x.json", "--certificate", "x.json", saying="both be x.json")
+    refused("improve", chow, "-o", "x.json", "--certificate", "x.json", saying="the design and the certificate would both be written to x.json")
     run("improve", chow, "-o", "better.json", "--gamma", "7", "--force")
     assert load_design("better.json").parity() == 7
     ran = run("improve", chow, "-o", "-")
@@ -97,7 +97,7 @@ def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -
 def test_bad_input(chow: str) -> None:
     refused("improve", "none.json", saying="none.json", kind="bad_design_file")
     refused("improve", chow, "--gamma", "2", saying="does not meet gamma = 2: its parity is 2.5")
-    refused("improve", chow, "--gamma", "1/2", saying="gamma = 1/2")
+    refused("improve", chow, "--gamma", "1/2", saying="gamma must be 1 or more, not 1/2")
     refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="two demands")
     refused("improve", chow, "--split", "magic", saying="magic", kind="usage")
     refused("improve", chow, "--sensitive", "maybe", saying="maybe", kind="unknown_category")
@@ -153,7 +153,7 @@ def test_changed_and_bad_certificates(warner: str) -> None:
     assert found["meets"] is None
     refused("audit", warner, "--certificate", "proof.json", saying="exists")
     refused("audit", warner, "--certificate", warner, "--force", saying="also an input")
-    refused("audit", warner, "--certificate", "no/folder.json", saying="no folder")
+    refused("audit", warner, "--certificate", "no/folder.json", saying="does not exist")
     refused("audit", warner, "--average-security", "1.5", "--certificate", "new.json", saying="bounds no parity")
     refused("verify", warner, saying="no certificate", kind="bad_certificate")
     refused("verify", "nothing.json", saying="cannot read", kind="bad_certificate")
@@ -226,7 +226,7 @@ def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
         (["--prior", "0.1,0.9"], "--prior needs --measure hazard"),
         (["--sensitive", "yes"], "--measure ratio"),
         (["--measure", "hazard"], "needs a prior"),
-        (["--measure", "hazard", "--prior", "1,2,3"], "must be a distribution over"),
+        (["--measure", "hazard", "--prior", "1,2,3"], "must be a distribution of positive shares"),
         (["--measure", "hazard", "--prior", ""], "the prior must have shares"),
         (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
         (["--measure", "sensitive"], "needs the sensitive categories"),

@@ -148,7 +148,7 @@ def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> No
     refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known endings")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
     refused("randomize", answers, "--design", "drugs=none.json", "-o", "r.csv", saying="none.json")
-    refused("randomize", "a.xlsx", "--design", "drugs=d.json", "-o", "r.csv", saying="the ending .xlsx is not known")
+    refused("randomize", "a.xlsx", "--design", "drugs=d.json", "-o", "r.csv", saying="a.xlsx: .xlsx is not a known file extension")
     refused("randomize", "a", "--design", "drugs=d.json", "-o", "r.csv", saying="a has no ending")
     refused("randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs names no design file")
     for text, lacks in (("drugs=", "design file"), ("=d.json", "column"), ("d.json", "column")):
@@ -182,5 +182,5 @@ def test_a_key_keeps_the_draws_in_every_file(answers: str) -> None:
     assert column("one.csv") == column("two.csv.gz") == column("three.csv")[::-1] != column(answers)
     told = refused("randomize", answers, *kept[:4], "--id", "id", "-o", "four.csv")
     assert "--key needs --dataset" in told and "--id" in told
-    assert "--key without --id" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
+    assert "--key needs --id" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
     assert "one of them" in refused("randomize", answers, *kept, "--seed", "1", "-o", "four.csv")

@@ -101,7 +101,7 @@ def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
     design_file("s2.json", "simmons", "--p", "1/3")
     args = ("regress", "s.csv", "--formula", "y ~ age")
     refused(
-        *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot tell 4 categories apart"
+        *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot distinguish 4 categories"
     )
     groups = ("--design", "y[group=a]=s1.json", "--design", "y[group=b]=s2.json")
     refused(*args, *groups, saying="these 2 designs together cannot tell 4 categories apart")
@@ -148,12 +148,12 @@ def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
         ("y ~ C(income)", (), "more rows than coefficients"),
         ("age ~ place", (), "a design for 'y', which the formula does not name"),
         ("y ~ age", ("--weights", "wgt"), "no column 'wgt'"),
-        ("y ~ age", ("--weights", "place"), "no number"),
+        ("y ~ age", ("--weights", "place"), "is not a number"),
         ("y ~ age", ("--level", "95"), "level"),
-        ("income ~ y", ("--exponentiate",), "there are no odds"),
-        ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "forgets clusters"),
+        ("income ~ y", ("--exponentiate",), "leave it out: a linear regression has no odds ratios"),
+        ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "ignores clusters and population"),
         ("y ~ age", ("--population", "500"), "a population size must be 1 or more, not 500"),
-        ("y ~ 1", ("--plot", "c.svg"), "no coefficient to draw"),
+        ("y ~ 1", ("--plot", "c.svg"), "the model has no coefficients to draw"),
         ("y ~ age", ("--plot", "c.gif"), ".gif"),
     ],
 )

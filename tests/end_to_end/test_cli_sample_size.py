@@ -73,27 +73,27 @@ def test_strata_costs_and_samples() -> None:
     ("args", "said"),
     [
         (["w.json"], "give --n, --margin, or --power"),
-        (["w.json", "--n", "10", "--margin", "0.1"], "n cannot be combined with margin"),
-        (["w.json", "--margin", "0"], "margin = 0 is not strictly between"),
-        (["w.json", "--margin", "-0.1"], "margin = -0.1"),
-        (["w.json", "--margin", "0.1", "--level", "1.5"], "level = 1.5"),
+        (["w.json", "--n", "10", "--margin", "0.1"], "give one of them"),
+        (["w.json", "--margin", "0"], "margin must be strictly between 0 and 1, not 0"),
+        (["w.json", "--margin", "-0.1"], "margin must be strictly between 0 and 1, not -0.1"),
+        (["w.json", "--margin", "0.1", "--level", "1.5"], "level must be strictly between 0 and 1, not 1.5"),
         (["w.json", "--margin", "0.1", "--pi", "0.5,0.6"], "sums to 1.1"),
         (["w.json", "--margin", "0.1", "--pi", "0.5"], "1 share for 2 categories"),
-        (["w.json", "--n", "100", "--category", "maybe"], "no category 'maybe'"),
+        (["w.json", "--n", "100", "--category", "maybe"], "--category: 'maybe' is not one of the categories"),
         (["w.json", "--n", "100", "--deff", "0"], "deff must be above 0, not 0"),
         (["w.json", "--n", "100", "--budget", "9"], "--budget is not available here"),
         (["w.json", "--gamma", "2", "--n", "100"], "--gamma"),
-        (["w.json", "--power", "0.8", "--against", "0.2"], "shares under the hypothesis"),
-        (["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"], "no difference to find"),
+        (["w.json", "--power", "0.8", "--against", "0.2"], "a test needs the shares under the null hypothesis"),
+        (["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"], "equals the share under the hypothesis, so no difference can be detected"),
         (
             ["w.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.9", "--plot", "t.svg"],
-            "--plot has no meaning",
+            "--plot is not available here",
         ),
-        (["k.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.4,0.5"], "needs the category"),
-        (["w.json", "v.json", "--n", "100"], "needs all respondents and the shares"),
+        (["k.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.4,0.5"], "shares needs a category"),
+        (["w.json", "v.json", "--n", "100"], "a division among samples needs the number of respondents and the assumed shares"),
         (["w.json", "k.json", "--n", "100", "--pi", "0.1,0.9"], "categories differ"),
-        (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "cannot estimate what is wanted"),
-        (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "no answer 'x'"),
+        (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "these samples together do not identify what is to be estimated"),
+        (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "--category: 'x' is not an answer"),
         (["s1.json", "--n", "100"], "shares cannot be estimated"),
         (["--n", "10"], "a design must be given"),
         (["--strata-file", "none.csv", "--n", "10"], "cannot read none.csv"),
@@ -125,7 +125,7 @@ def test_bad_strata(text: str, said: str) -> None:
 def test_strata_need_a_design() -> None:
     asked = ("--strata-file", table("stratum,share,pi\na,1,0.1\n"), "--n", "9")
     refused("sample-size", *asked, saying="stratum a has no design")
-    refused("sample-size", "w.json", "v.json", *asked, saying="2 design files")
+    refused("sample-size", "w.json", "v.json", *asked, saying="--strata-file can be combined with one design file, not 2")
     refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi is not available here")
 
 

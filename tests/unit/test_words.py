@@ -65,9 +65,8 @@ def found_in(root: Path, folders: tuple[str, ...] = COVERED) -> list[str]:
                 if LATER.search(name) or name in ALLOWED:
                     continue
                 for line, text in english(path.read_text(encoding="utf-8"), path):
-                    found += [
-                        f"{name}:{line}: {text[max(0, m.start() - 30) : m.end() + 30]!r}" for m in FOREIGN.finditer(text)
-                    ]
+                    around = [text[max(0, one.start() - 30) : one.end() + 30] for one in FOREIGN.finditer(text)]
+                    found += [f"{name}:{line}: {words!r}" for words in around]
     return found
 
 
@@ -78,7 +77,7 @@ def test_what_people_read_is_in_plain_words(root: Path) -> None:
 def test_such_words_are_found_wherever_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     folder.mkdir()
-    (folder / "one.py").write_text('"""Whoever reads this."""\nTEXT = f"{1} is no number"\nPLAIN = "it is no longer here"\n')
+    (folder / "one.py").write_text('"""Whoever reads this."""\nTEXT = f"{1} is no number"\nPLAIN = "it is no longer"\n')
     (folder / "two.toml").write_text('# whoever\n[code]\ntext = "the share is told"\nhint = ["worked out"]\n')
     (folder / "three.html").write_text("<p>plain</p>\n<p>It tells nothing.</p>\n")
     places = [found.partition(": ")[0] for found in found_in(tmp_path, ("pages",))]

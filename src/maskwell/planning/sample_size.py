@@ -179,7 +179,7 @@ def plan_sample(
 ) -> SamplePlan:
     """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already."""
     if (n is None) == (margin is None):
-        said = "neither n nor margin is given" if n is None else "n and margin are both given"
+        said = "n or margin must be given" if n is None else "n cannot be combined with margin"
         raise ParameterError(said, hint="give one of them: the other one is computed")
     sure = check_level(level)
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
