@@ -127,7 +127,7 @@ def test_json_shares_standard_output_with_nothing() -> None:
     Path("x.csv").write_text("answer\nyes\nno\n", encoding="utf-8")
     for command in (["device", "warner.json", "--realised"], ["risk", "x.csv", "--keys", "answer", "--records"]):
         told = run(*command, "-", "--json", status=2)
-        assert f"{command[-1]} - both need standard output" in json.loads(told.out)["error"]["message"]
+        assert f"{command[-1]} - would both write to standard output" in json.loads(told.out)["error"]["message"]
     assert json.loads(run("release", "x.csv", "--init", "-o", "-", "--json").out)["output"] is None
     assert run("device", "warner.json", "--realised", "-").out.lstrip().startswith("{")
     assert run("risk", "x.csv", "--keys", "answer", "--records", "-", status=None).out.startswith("record,")

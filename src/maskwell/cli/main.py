@@ -108,7 +108,7 @@ class LazyGroup(CommandGroup):
             print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
         except (click.Abort, KeyboardInterrupt):
             ignore_signals()
-            hint = "an output that was not complete is not there; run it again"
+            hint = "no partial output was kept; run the command again"
             print_error("stopped", "stopped before the end", hint, as_json=as_json)
             return STOPPED
         except SystemExit:

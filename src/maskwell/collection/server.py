@@ -148,7 +148,7 @@ class Ready:
                 f"  watch its estimates move    {self.watch}",
                 "",
                 "The second link signs you in, once. Answer in another window, and see what arrives: reports only.",
-                f"The survey begins with {MADE_UP} made-up respondents.",
+                f"The survey starts with {MADE_UP} simulated respondents.",
             ]
         if self.setup is not None:
             lines += ["", f"Make the first account, with this link, which works once:  {self.setup}"]

@@ -252,7 +252,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk: Des
     name, text, _ = FILES["odk"]
     written(tmp_path, name, text)
     said = run("survey", "import", code, name, "--from", "odk", *database).out
-    assert said == "2 rows imported\n1 rows left out: unfinished, rejected or a trial, says the platform\n"
+    assert said == "2 rows imported\n1 rows left out: unfinished, rejected or a trial, according to the platform\n"
     assert run("survey", "import", code, name, "--json", *database).json()["known"] == 2
     run("survey", "embed", code, "--name", "cash pay", "--for", "qualtrics", "-o", "cash.js", *database)
     assert "setJSEmbeddedData" in Path("cash.js").read_text()
