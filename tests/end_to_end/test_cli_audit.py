@@ -116,7 +116,7 @@ def test_twice_as_many_rows_of_curves_are_twice_the_work(tmp_path: Path) -> None
 
 
 def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
-    """Warner's device of parity 3 turns a suspicion of 1/4 into exactly 1/2."""
+    """Warner's device of parity 3 turns a probability of 1/4 into exactly 1/2."""
     assert run("audit", warner, "--rho", "1/4", "1/2").out
     closed = run("audit", warner, "--rho", "1/4", "1/2", "--closed", status=1)
     assert "must not be reached" in " ".join(closed.out.split())
@@ -135,7 +135,7 @@ def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
     assert "does not keep what was asked for" in broken
     average = run("audit", warner, "--average-security", "1.5", "--json").json()
     assert any("On average" in one for one in average["explanation"]) and average["meets"]
-    assert "two demands" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
+    assert "cannot be combined" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
 
 
 def test_a_sensitive_category_and_a_prior_are_never_left_out_in_silence(warner: str) -> None:
@@ -166,7 +166,7 @@ def test_reports_that_cannot_occur_and_parities_beyond_every_float_are_said_in_w
     assert shown.startswith(
         "both.json: a report changes the odds of any statement about the truth at most 1.03e+608-fold"
     )
-    assert "infinite" not in shown and "no bound" not in shown and "a suspicion of" in shown
+    assert "infinite" not in shown and "no bound" not in shown and "a probability of" in shown
     for demand in ([], ["--gamma", "3"], ["--rho", "0.1", "0.5"], ["--gamma", "1e700"]):
         status = 0 if demand in ([], ["--gamma", "1e700"]) else 1
         out = run("audit", "both.json", *demand, "--plot", "both.svg", "--force", status=status).out

@@ -102,7 +102,7 @@ def test_one_card_for_two_questions() -> None:
     refused("design", "shared", *even, saying="cannot be estimated", kind="not_identifiable")
     assert run("design", "shared", *even, "--allow-unidentifiable", "--json").json()["k"] == 4
     refused("design", "shared", *outcomes[:2], saying="weights[0] must be 1, not 0.75")
-    refused("design", "shared", "--outcome", "3/4", saying="has no design")
+    refused("design", "shared", "--outcome", "3/4", saying="does not name a design")
     refused("design", "shared", "--outcome", "1=true.json", saying="a shared device needs two or more questions")
     refused("design", "shared", *outcomes[:2], "--outcome", "1/4=false.json", saying="outcome 1")
     refused("design", "shared", "--outcome", "75=true.json,true.json", saying="75")
@@ -152,7 +152,7 @@ def test_a_demand_in_place_of_a_parameter(args: list[str], parameters: dict[str,
         (["warner", "--p", "a"], "'a'"),
         (
             ["warner", "--p", "0.7", "--categories", "a,b,c"],
-            "the best design for one sensitive category is known for two categories only, not for",
+            "name the sensitive category first",
         ),
         (["matrix", "no-such.csv"], "no-such.csv"),
         (["forced", "--truth", "0.7", "--yes", "0.1"], "missing option '--no'"),

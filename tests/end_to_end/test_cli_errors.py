@@ -14,8 +14,8 @@ LONG = "a-rather-long-folder/with-a-rather-long-name-inside/and-one-more-below/d
 
 BAD: list[tuple[list[str], list[str]]] = [
     # too long once
-    (["estimate", "x.csv", "--interval", "x" * 300], ["--interval: there is no choice 'xxx", "profile, bonferroni"]),
-    (["regress", "x.csv", "--variance", "\x1b" * 300], ["--variance: there is no choice '", "one of: observed, expec"]),
+    (["estimate", "x.csv", "--interval", "x" * 300], ["--interval: unknown value 'xxx", "profile, bonferroni"]),
+    (["regress", "x.csv", "--variance", "\x1b" * 300], ["--variance: unknown value '", "one of: observed, expec"]),
     (["audit", "warner.json", "--prior", "1e1000,0.5"], ["sums to inf, not 1"]),
     (["sample-size", "warner.json", "--pi", "1e999,0.5", "--n", "100"], ["sums to inf, not 1"]),
     (["completion", "tcsh"], ["SHELL: unknown value 'tcsh'", "one of: bash, zsh, fish"]),
@@ -51,8 +51,8 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["convert", "--rho", "0.5", "0.1"], ["rho1 = 0.5 must be below rho2 = 0.1"]),
     (["convert", "--curves", "negative.csv"], ["line 2: p = -1 is not from 0 to 1"]),
     (["convert", "--curves", "falling.csv"], ["line 3: p = 0.2 comes after p = 0.3"]),
-    ([*PLAN, "--n", "100", "--level", "95"], ["level = 95 is not", "95 for 95 %? write 0.95"]),
-    ([*PLAN, "--n", "100", "--level", "1e-400"], ["level = 1e-400 is too near to 0", "such as 0.95"]),
+    ([*PLAN, "--n", "100", "--level", "95"], ["level must be strictly between 0 and 1, not 95", "95 for 95 %? write 0.95"]),
+    ([*PLAN, "--n", "100", "--level", "1e-400"], ["level = 1e-400 is too close to 0", "such as 0.95"]),
     # hints that hit
     (["choose", "--k", "ten", "--gamma", "3"], ["k must be a whole number, not 'ten'", "such as 10"]),
     ([*PLAN, "--n", "1,000"], ["n must be a whole number, not '1,000'", "1000"]),
@@ -60,7 +60,7 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["choose", "--rho", "0.1", "--categories", "a,b,c"], ["--rho must be two numbers", "--rho 0.1 0.5"]),
     (["choose", "--gamma", "--k", "3"], ["--gamma", "'--k'"]),
     (["design", "subset", "--k", "5", "--size", "2.5", "--gamma", "2"], ["size must be a whole number, not 2.5"]),
-    (["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "2.5"], ["draws = 2.5 is not a whole"]),
+    (["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "2.5"], ["draws must be a whole number, not 2.5"]),
     (["audit", "kary.json", "--sensitive", "maybe"], ["--sensitive: 'maybe' is not one of the categories", "a, b, c"]),
     (["audit", "kary.json", "--sensitive", "a,b,c"], ["3 of 3 categories are named as sensitive", "not all"]),
     (["design", "subset", "--k", "2", "--size", "2", "--gamma", "2"], ["size = 2 is not possible", "give 1"]),

@@ -129,7 +129,7 @@ def test_every_method_of_intervals_is_a_choice_and_a_bootstrap_is_repeated_by_it
     assert first["estimates"] == second["estimates"] != other["estimates"]
     refused(*command[:-1], "--interval", "bootstrap", saying="--interval bootstrap needs --seed")
     refused(*command[:-1], "--seed", "1", saying="--seed needs --interval bootstrap")
-    refused(*command[:-1], "--interval", "boot", saying="there is no choice 'boot'")
+    refused(*command[:-1], "--interval", "boot", saying="unknown value 'boot'")
 
 
 def test_labels_with_signs_are_found_in_contrasts_and_two_readings_are_refused() -> None:
@@ -140,7 +140,7 @@ def test_labels_with_signs_are_found_in_contrasts_and_two_readings_are_refused()
     said = refused("estimate", "y.csv", "--direct", "y", "--contrast", typed, saying="no category")
     assert "quote labels with signs: '\"self-employed\"-...'" in said
     write("z.csv", "z\n" + "a\nb\na-b\n" * 20)
-    said = refused("estimate", "z.csv", "--direct", "z", "--contrast", "gap=a-b", saying="read in two ways")
+    said = refused("estimate", "z.csv", "--direct", "z", "--contrast", "gap=a-b", saying="the expression is ambiguous")
     assert """'gap="a-b"' or 'gap="a"-"b"'""" in said
     for text, of in (('gap="a"-"b"', "a - b"), ('gap="a-b"-b', "a-b - b")):
         ran = run("estimate", "z.csv", "--direct", "z", "--contrast", text, "--json").json()
@@ -314,5 +314,5 @@ def test_two_columns_of_domains_are_two_of_the_table_and_remarks_about_single_on
     assert "note: region = south: 2 of 2 standard errors cover randomization only" in said
     write("rows.csv", ROWS.replace("south,3", "south,2"))
     said = run("estimate", "rows.csv", *unrelated(), "--by", "town").out
-    assert "note: town = 1, 2: the samples that have rows here do not tell the shares" in said
+    assert "note: town = 1, 2: the samples with rows here do not identify the shares" in said
     assert said.count("each on its own") == 1 and "parities multiply" not in said

@@ -98,13 +98,13 @@ def test_bad_input(chow: str) -> None:
     refused("improve", "none.json", saying="none.json", kind="bad_design_file")
     refused("improve", chow, "--gamma", "2", saying="does not meet gamma = 2: its parity is 2.5")
     refused("improve", chow, "--gamma", "1/2", saying="gamma must be 1 or more, not 1/2")
-    refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="two demands")
+    refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="cannot be combined")
     refused("improve", chow, "--split", "magic", saying="magic", kind="usage")
     refused("improve", chow, "--sensitive", "maybe", saying="maybe", kind="unknown_category")
-    refused("improve", chow, "--sensitive", "yes", "--gamma", "3", saying="--sensitive and a demand")
+    refused("improve", chow, "--sensitive", "yes", "--gamma", "3", saying="--sensitive cannot be combined with a privacy requirement")
     refused("improve", chow, "--sensitive", "yes", "--split", "layers", saying="leave them out")
     design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
-    assert "plan a design" in refused("improve", "l.json", saying="no bound on parity")
+    assert "choose a design" in refused("improve", "l.json", saying="parity of the design is unbounded")
     refused("improve", "l.json", "--gamma", "5", saying="does not meet gamma = 5")
     design_file("o.json", "oue", "--k", "100", "--gamma", "3")
     refused("improve", "o.json", saying="more than 1,000,000", kind="too_large")
@@ -154,11 +154,11 @@ def test_changed_and_bad_certificates(warner: str) -> None:
     refused("audit", warner, "--certificate", "proof.json", saying="exists")
     refused("audit", warner, "--certificate", warner, "--force", saying="also an input")
     refused("audit", warner, "--certificate", "no/folder.json", saying="does not exist")
-    refused("audit", warner, "--average-security", "1.5", "--certificate", "new.json", saying="bounds no parity")
-    refused("verify", warner, saying="no certificate", kind="bad_certificate")
+    refused("audit", warner, "--average-security", "1.5", "--certificate", "new.json", saying="does not bound parity")
+    refused("verify", warner, saying="not a certificate", kind="bad_certificate")
     refused("verify", "nothing.json", saying="cannot read", kind="bad_certificate")
     Path("broken.json").write_text("{", encoding="utf-8")
-    refused("verify", "broken.json", saying="not JSON", kind="bad_certificate")
+    refused("verify", "broken.json", saying="not valid JSON", kind="bad_certificate")
     refused("verify", "proof.json", "--design", "proof.json", saying="not a maskwell design file")
     assert "give a file name" in run("audit", warner, "--certificate", "-", status=2).err
     run("audit", warner, "--certificate", "proof.json", "--force")
@@ -229,7 +229,7 @@ def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
         (["--measure", "hazard", "--prior", "1,2,3"], "must be a distribution of positive shares"),
         (["--measure", "hazard", "--prior", ""], "the prior must have shares"),
         (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
-        (["--measure", "sensitive"], "needs the sensitive categories"),
+        (["--measure", "sensitive"], "needs sensitive categories"),
         (["--measure", "sensitive", "--sensitive", "maybe"], "no category 'maybe'"),
         (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are named as sensitive"),
         (["--at", "1"], "cannot be the protection"),

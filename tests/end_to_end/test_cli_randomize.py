@@ -149,10 +149,10 @@ def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> No
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
     refused("randomize", answers, "--design", "drugs=none.json", "-o", "r.csv", saying="none.json")
     refused("randomize", "a.xlsx", "--design", "drugs=d.json", "-o", "r.csv", saying="a.xlsx: .xlsx is not a known file extension")
-    refused("randomize", "a", "--design", "drugs=d.json", "-o", "r.csv", saying="a has no ending")
-    refused("randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs names no design file")
+    refused("randomize", "a", "--design", "drugs=d.json", "-o", "r.csv", saying="a needs a file extension that identifies its format")
+    refused("randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs does not name a design file")
     for text, lacks in (("drugs=", "design file"), ("=d.json", "column"), ("d.json", "column")):
-        refused("randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} names no {lacks}")
+        refused("randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} does not name a {lacks}")
 
 
 @pytest.mark.parametrize("content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"])

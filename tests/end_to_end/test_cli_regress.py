@@ -104,7 +104,7 @@ def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
         *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot distinguish 4 categories"
     )
     groups = ("--design", "y[group=a]=s1.json", "--design", "y[group=b]=s2.json")
-    refused(*args, *groups, saying="these 2 designs together cannot tell 4 categories apart")
+    refused(*args, *groups, saying="these 2 designs together cannot distinguish 4 categories")
     refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
     refused("regress", "s.csv", "--formula", "y ~ age", saying="--design or --receipt must be given")
     refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
@@ -146,13 +146,13 @@ def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
         ("y ~ eval('1')", (), "unknown function 'eval'"),
         ("y ~ age + I(2 * age)", (), "is a combination of the columns 'age'"),
         ("y ~ C(income)", (), "more rows than coefficients"),
-        ("age ~ place", (), "a design for 'y', which the formula does not name"),
+        ("age ~ place", (), "a design was given for 'y', which is not in the formula"),
         ("y ~ age", ("--weights", "wgt"), "no column 'wgt'"),
         ("y ~ age", ("--weights", "place"), "is not a number"),
         ("y ~ age", ("--level", "95"), "level"),
         ("income ~ y", ("--exponentiate",), "leave it out: a linear regression has no odds ratios"),
         ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "ignores clusters and population"),
-        ("y ~ age", ("--population", "500"), "a population size must be 1 or more, not 500"),
+        ("y ~ age", ("--population", "500"), "a population of 500"),
         ("y ~ 1", ("--plot", "c.svg"), "the model has no coefficients to draw"),
         ("y ~ age", ("--plot", "c.gif"), ".gif"),
     ],

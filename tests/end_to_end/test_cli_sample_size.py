@@ -111,11 +111,11 @@ def test_refused(args: list[str], said: str) -> None:
         ("stratum,share,pi,size\na,1,0.1,3\n", "has the columns"),
         ("stratum,share,pi\n", "has no rows"),
         ("", "has the columns none"),
-        ("stratum,share,pi\na,1\n", "line 2: 2 fields for 3 columns"),
+        ("stratum,share,pi\na,1\n", "line 2: there are 2 fields for 3 columns"),
         ("stratum,share,pi\na,0.5,0.1\nb,0.4,0.1\n", "sum to 0.9, not 1"),
         ("stratum,share,pi\na,1,1.2\n", "line 2: pi must be between 0 and 1, not 1.2"),
         ("stratum,share,pi,design\na,1,0.2,nothing.json\n", "line 2: "),
-        ("stratum,share,pi,cost\na,1,0.2,0\n", "cost = 0 is not above 0"),
+        ("stratum,share,pi,cost\na,1,0.2,0\n", "cost must be above 0, not 0"),
     ],
 )
 def test_bad_strata(text: str, said: str) -> None:

@@ -267,7 +267,7 @@ def test_results_without_a_script_and_wrong_addresses_help(people: Any, service:
         answered = page.goto(service.address + path)
         assert answered.status == 404 and "text/html" in answered.headers["content-type"]
         assert "default-src 'none'" in answered.headers["content-security-policy"]
-        page.get_by_role("heading", name="There is nothing at this address").wait_for()
+        page.get_by_role("heading", name="This address does not exist").wait_for()
     refused = page.request.get(f"{service.address}/nowhere", headers={"Accept": "application/json"})
     assert refused.json()["error"]["code"] == "not-found"
     assert page.request.get(f"{service.address}/favicon.ico").headers["content-type"] == "image/svg+xml"

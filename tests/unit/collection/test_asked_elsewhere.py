@@ -235,8 +235,8 @@ def test_the_studio_hands_out_the_same_files(field: Survey, tmp_path: Path) -> N
     app = create_app(Settings.load(database=url), more=studio_routes)
     with TestClient(app, headers=headers) as client:
         page = client.get(f"/studio/s/{code}").text
-        assert "Where people already ask" in page and f"/studio/s/{code}/embed/limesurvey/a" in page
-        assert "Where people already ask" not in client.get(f"/studio/s/{draft}").text
+        assert "Other survey platforms" in page and f"/studio/s/{code}/embed/limesurvey/a" in page
+        assert "Other survey platforms" not in client.get(f"/studio/s/{draft}").text
         assert client.get(f"/studio/s/{code}/embed/surveyjs/a").text == embeds.embed_text(field, "a", "surveyjs")
         offline = client.get(f"/studio/s/{code}/offline.html")
         assert offline.text == embeds.offline_page(field)

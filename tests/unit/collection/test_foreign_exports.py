@@ -169,7 +169,7 @@ WRONG: dict[str, tuple[tuple[str, str], str, str]] = {
     "twice": (_replaced("kobo", '"start"', '"_id"'), "two columns '_id'", ""),
     "short row": (_replaced("odk", ",uuid:2,uuid:2,5,", ""), "data row 3 has", "fields"),
     "json": (("x.json", "[{"), "is not JSON", ""),
-    "list": (("x.json", "[1]"), "is no list of answers", ""),
+    "list": (("x.json", "[1]"), "is not a list of answers", ""),
     "empty": (("x.csv", ""), "is empty", ""),
     "survey": (("x.json", json.dumps({**TABLET, "survey": "sha256:0"})), "another survey", ""),
     "version": (("x.json", json.dumps({**TABLET, "version": 2})), "of this version", ""),

@@ -123,7 +123,7 @@ def test_the_page_of_an_account(client: TestClient) -> None:
     (listed,) = accounts.list_keys()
     revoke = {"wish": "revoke", "handle": listed.handle}
     assert client.post("/studio/account", data=revoke).status_code == 403  # without the token of the session
-    assert "does not work any more" in client.post("/studio/account", data={**csrf, **revoke}).text
+    assert "was revoked" in client.post("/studio/account", data={**csrf, **revoke}).text
     assert accounts.list_keys() == []
     assert client.post("/studio/account", data={**csrf, **revoke}).status_code == 404
     wrong = {**csrf, "wish": "password", "before": OTHER, "after": OTHER}

@@ -275,7 +275,7 @@ def test_languages_are_complete_regional_or_refused() -> None:
     text = survey_with("gamma = 3") + '[wording.en.page]\nbegin = "Go"\n'
     with pytest.raises(PlanError, match="the pages have texts in 'en' already"):
         Survey.from_toml(text)
-    with pytest.raises(PlanError, match="a text of the survey in its first language"):
+    with pytest.raises(PlanError, match="belongs to the survey in its first language"):
         Survey.from_toml(survey_with("gamma = 3") + '[wording.en]\ntitle = "x"\n')
     survey = Survey.from_toml(arabic())
     assert survey.texts["ar"]["page"]["direction"] == "rtl" and Survey.from_dict(survey.to_dict()) == survey
@@ -327,7 +327,7 @@ def test_the_studio_says_when_figures_change(client: TestClient) -> None:
         return re.sub(r"\s+", " ", client.get(f"/studio/s/{stored.code}", headers=key).text)
 
     live, early, late = page('results = "live"', 0), page("", 19), page("", 20)
-    assert "follow the reports as they come" in live and "Estimates appear with the second one" in live
+    assert "are updated as reports arrive" in live and "Estimates appear with the second one" in live
     for text in (early, late):
         assert "as they come" not in text and "with the second one" not in text
         assert "in steps of 10 reports or more" in text

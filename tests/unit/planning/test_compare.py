@@ -190,7 +190,7 @@ def test_no_information_and_no_bound(name: str) -> None:
     measure = Measure.of(name, sensitive=None if name == "parity" else [0], prior=prior)
     coin = warner("1/2", allow_unidentifiable=True)
     found = compare(coin, warner("0.7"), measure=measure)
-    assert found.equalised is None and found.why == "one of the designs tells nothing at all"
+    assert found.equalised is None and found.why == "one of the designs reveals nothing"
     assert found.given.efficiency is not None and found.given.efficiency.better == "second"
     open_ = compare(warner(1), simmons("0.5", 0), measure=measure)
     assert open_.equalised is None and "neither design has a bound" in str(open_.why)

@@ -79,7 +79,7 @@ def test_where_there_is_no_formula_the_value_is_searched(measure: Measure) -> No
         ("mangat-singh", {"value": 2, "t": "0.8"}, "range from 4 to no bound"),
         ("mangat-singh", {"value": 2, "t": 1}, "t must be strictly between 0 and 1, not 1"),
         ("mangat", {"value": 3, "measure": "parity"}, "have no bound; a bound on the ratio is possible"),
-        ("simmons", {"value": 3, "beta": 0}, "all that tell anything have no bound"),
+        ("simmons", {"value": 3, "beta": 0}, "all informative designs have no bound"),
         ("simmons", {"value": 3}, "give beta"),
         ("warner", {"value": 3, "p": "0.7"}, "leave out p"),
         ("chow", {"value": 3}, "chow has no parameter that can be tuned"),

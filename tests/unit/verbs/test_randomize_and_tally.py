@@ -182,7 +182,7 @@ def test_persons_that_are_none_are_refused(tmp_path) -> None:
         ({"key": KEY}, "key needs id"),
         ({"id": "id"}, "id needs key"),
         ({"key": KEY, "id": "a"}, "'a' is randomized and tells whose row it is"),
-        ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),
+        ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "cannot be combined with"),
     ):
         refused(ParameterError, message, mw.randomize, PEOPLE, coin, **options)
     with pytest.raises(WrongTypeError, match="the value in data row 2 names no person"):

@@ -217,7 +217,7 @@ def test_a_likelihood_flat_to_infinity_gives_no_standard_error_unless_asked_for(
     found = _nearly_flat(interval="wald")
     rows = found.to_dict()["coefficients"]
     assert all(row["standard_error"] > 1 for row in rows)
-    assert not any("falls so little" in note for note in found.notes())
+    assert not any("decreases so little" in note for note in found.notes())
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])

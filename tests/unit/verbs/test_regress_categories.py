@@ -124,7 +124,7 @@ def test_the_reference_of_the_outcome(table):
 @together(
     ("formula", "reference", "kind", "saying"),
     [
-        ("y ~ level", "none", InputError, "no column of the formula has such a category"),
+        ("y ~ level", "none", InputError, "no column of the formula has this category"),
         ("y ~ level", {"level": "Low"}, InputError, "the column 'level' has no category 'Low'"),
         ("y ~ level", {"code": 1}, InputError, "the formula does not name 'code'"),
         ("y ~ code", {"code": 1}, InputError, "holds numbers"),
@@ -133,7 +133,7 @@ def test_the_reference_of_the_outcome(table):
         ("y ~ C(level, Sum)", "mid", InputError, "the formula codes 'level' itself: C(level, Sum)"),
         ("y ~ C(level, levels=['mid', 'low', 'high'])", "low", InputError, "codes 'level' itself"),
         ("y ~ level", ["low"], WrongTypeError, "reference must be a category, not a list"),
-        ("y ~ level", {1: "low"}, WrongTypeError, "must be a text"),
+        ("y ~ level", {1: "low"}, WrongTypeError, "must be a string"),
     ],
 )
 def test_a_reference_that_does_not_fit(table, formula, reference, kind, saying):

@@ -189,7 +189,7 @@ def test_what_cannot_be_fitted_is_refused():
         (ReportError, "49 reports for 50 rows", X, z[1:], WARNER),
         (InputError, "2 rows are too few for 2 coefficients", X[:2], [0, 1], WARNER),
         (MissingValueError, "'a': 1 of 50 values are missing", gap, z, WARNER),
-        (ReportError, r"outside 0\.\.m-1", X, z + 1, WARNER),
+        (ReportError, r"not within 0\.\.m-1", X, z + 1, WARNER),
         (ReportError, "not from", X, FORCED.sample(z), WARNER),
         (ReportError, "reports sets", X, z, sets),
         (ReportError, "impossible under the stated design", np.arange(4.0), [0, 1, 2, 0], triangular),

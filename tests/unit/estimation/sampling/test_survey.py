@@ -293,7 +293,7 @@ def test_domains_samples_and_denominators_that_tell_too_little_say_so() -> None:
     assert np.isfinite(found.domains["rest"].pi_hat).all()
     labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
     found = estimate_survey(labels, PAIRS, Sampling(), samples=group)
-    assert found.pi_hat[0] == pytest.approx(1.5) and any("do not cut them" in flag for flag in found.flags)
+    assert found.pi_hat[0] == pytest.approx(1.5) and any("do not truncate them" in flag for flag in found.flags)
     assert not any("do not fit" in flag for flag in found.flags)
     found = estimate_simple(Cells.of([0, 1, 0], domain=["f", "f", "m"]), [COIN])
     assert np.isnan(found.domains["m"].pi_hat).all() and "too few" in found.domains["m"].flags[0]
