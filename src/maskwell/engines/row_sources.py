@@ -128,7 +128,7 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
 }
 
 _OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv")) and ending != ".arrows"]
-KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
+KNOWN = f"known extensions: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
 
 STREAMS = {"csv": ".csv", "arrow": ".arrows"}
 """Kinds of rows on standard output, with the endings of files that hold the same."""
