@@ -210,7 +210,9 @@ def test_what_cannot_be_used_is_told_in_the_same_words(engine: Engine, tmp_path:
     late = {**ROWS, "drugs": [*ROWS["drugs"][:-2], "sometimes", "never"], "weight": [*ROWS["weight"][:-1], -1]}
     late["cheats"] = [*ROWS["cheats"][:-5], None, *ROWS["cheats"][-4:]]
     data, one = engine.place(pa.table(late), tmp_path), {"drugs": DESIGNS["drugs"]}
-    with pytest.raises(UnknownCategoryError, match=rf"1 of 240 values is no category in {row(239)}\n") as told:
+    with pytest.raises(
+        UnknownCategoryError, match=rf"1 of 240 values is not a category of the design, in {row(239)}\n"
+    ) as told:
         mw.tally(data, one)
     assert told.value.values == "'sometimes' (1 time)" and "sometimes" not in str(told.value)
     with pytest.raises(MissingValueError, match=f"1 of 240 values is missing, the first in {row(236)}\n"):
@@ -361,7 +363,9 @@ def test_neither_kept_nor_written_is_refused(cluster, tmp_path: Path) -> None:
     (mixed / "1.parquet").unlink()
     with pytest.raises(DataFileError, match=r"/mixed/1\.parquet was changed or deleted while Spark read it"):
         mw.tally(vanished, one)
-    with pytest.raises(Exception, match=r"partition 1: .* 1 of 120 values is no category in data row 119\n"):
+    with pytest.raises(
+        Exception, match=r"partition 1: .* 1 of 120 values is not a category of the design, in data row 119\n"
+    ):
         lazy.count()
 
 

@@ -73,7 +73,7 @@ def test_the_row_is_told_and_the_value_if_asked_for() -> None:
     said = refused("randomize", "too many fields.csv", *design, values=SECRET)
     assert "data row 2 has 3 fields, but the first line has 2" in said
     said = refused("randomize", "unknown answer.csv", *design, values=SECRET)
-    assert "column 'answer': 1 of 2 values is no category in data row 2" in said
+    assert "column 'answer': 1 of 2 values is not a category of the design, in data row 2" in said
     with gzip.open("a.csv.gz", "wb") as file:
         file.write(b'id,answer\n1,"yes\nyes"\n\n2,no\n3,no,Bob Jones\n')
     assert "data row 3 has 3 fields" in refused("randomize", "a.csv.gz", *design, values=SECRET)

@@ -126,7 +126,11 @@ def test_texts_are_saved_edited_and_printed() -> None:
     Path("t.json").write_text(json.dumps({**texts, "How to answer": "Wie"}), encoding="utf-8")
     run("device", "warner.json", "--texts", "t.json", "-o", "s.html")
     assert "<h1>Wie</h1>" in Path("s.html").read_text(encoding="utf-8")
-    for content, saying in (("[1]", "one text for each sentence"), ("{", "is not valid JSON"), ('{"a": 1}', "one text for")):
+    for content, saying in (
+        ("[1]", "one text for each sentence"),
+        ("{", "is not valid JSON"),
+        ('{"a": 1}', "one text for"),
+    ):
         Path("t.json").write_text(content, encoding="utf-8")
         refused("device", "warner.json", "--texts", "t.json", saying=saying)
     refused("device", "warner.json", "-o", "x.html", "--save-texts", "x.html", saying="the same name")

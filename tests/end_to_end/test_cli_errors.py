@@ -22,7 +22,10 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["randomize", "x.csv", "--design", "\x07" * 90, "-o", "y.csv"], ["--design \\x07"]),
     (["design", "foo"], ["no such command: maskwell design foo", "maskwell design --help"]),
     (["foo"], ["no such command: maskwell foo", "maskwell --help"]),
-    (["improve", "diverse.json"], ["the parity of the design is unbounded: some report rules out some true category", "allow revealing"]),
+    (
+        ["improve", "diverse.json"],
+        ["the parity of the design is unbounded: some report rules out some true category", "allow revealing"],
+    ),
     (["convert", "--curves", "cross.csv"], ["0.3 for priors from 0 to 0.5", "--between lines"]),
     (["convert", "--curves", "cross.csv", "--between", "lines"], ["it is 0.4 at the prior 0.5"]),
     (["design", "kuk", "--theta1", "0.3", "--theta2", "0.3", "--draws", "2"], ["theta1 = 0.3", "theta1 different"]),
@@ -51,7 +54,10 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["convert", "--rho", "0.5", "0.1"], ["rho1 = 0.5 must be below rho2 = 0.1"]),
     (["convert", "--curves", "negative.csv"], ["line 2: p = -1 is not from 0 to 1"]),
     (["convert", "--curves", "falling.csv"], ["line 3: p = 0.2 comes after p = 0.3"]),
-    ([*PLAN, "--n", "100", "--level", "95"], ["level must be strictly between 0 and 1, not 95", "95 for 95 %? write 0.95"]),
+    (
+        [*PLAN, "--n", "100", "--level", "95"],
+        ["level must be strictly between 0 and 1, not 95", "95 for 95 %? write 0.95"],
+    ),
     ([*PLAN, "--n", "100", "--level", "1e-400"], ["level = 1e-400 is too close to 0", "such as 0.95"]),
     # hints that hit
     (["choose", "--k", "ten", "--gamma", "3"], ["k must be a whole number, not 'ten'", "such as 10"]),
@@ -60,7 +66,10 @@ BAD: list[tuple[list[str], list[str]]] = [
     (["choose", "--rho", "0.1", "--categories", "a,b,c"], ["--rho must be two numbers", "--rho 0.1 0.5"]),
     (["choose", "--gamma", "--k", "3"], ["--gamma", "'--k'"]),
     (["design", "subset", "--k", "5", "--size", "2.5", "--gamma", "2"], ["size must be a whole number, not 2.5"]),
-    (["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "2.5"], ["draws must be a whole number, not 2.5"]),
+    (
+        ["design", "kuk", "--theta1", "0.3", "--theta2", "0.2", "--draws", "2.5"],
+        ["draws must be a whole number, not 2.5"],
+    ),
     (["audit", "kary.json", "--sensitive", "maybe"], ["--sensitive: 'maybe' is not one of the categories", "a, b, c"]),
     (["audit", "kary.json", "--sensitive", "a,b,c"], ["3 of 3 categories are named as sensitive", "not all"]),
     (["design", "subset", "--k", "2", "--size", "2", "--gamma", "2"], ["size = 2 is not possible", "give 1"]),

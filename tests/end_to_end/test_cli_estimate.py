@@ -92,7 +92,14 @@ def test_shares_of_a_known_population() -> None:
     assert known["estimates"][0]["total"] == pytest.approx(ratio["estimates"][0]["total"])
     assert known["estimates"][0]["estimate"] == pytest.approx(ratio["estimates"][0]["estimate"] * 0.78)
     refused(*options, "--denominator", "0", saying="denominator")
-    refused("estimate", "r.csv", *DESIGN, "--denominator", "9", saying="--denominator needs --weights, --inclusion or --population")
+    refused(
+        "estimate",
+        "r.csv",
+        *DESIGN,
+        "--denominator",
+        "9",
+        saying="--denominator needs --weights, --inclusion or --population",
+    )
     refused("estimate", "r.csv", saying="at least one column must be named")
 
 
@@ -137,7 +144,7 @@ def test_labels_with_signs_are_found_in_contrasts_and_two_readings_are_refused()
     quantity = run("estimate", "y.csv", "--direct", "y", "--contrast", "gap=self-employed-employed", "--json").json()
     assert quantity["quantities"][0]["of"] == "self-employed - employed"
     typed = "gap=self-employd-employed"
-    said = refused("estimate", "y.csv", "--direct", "y", "--contrast", typed, saying="no category")
+    said = refused("estimate", "y.csv", "--direct", "y", "--contrast", typed, saying="is not a category")
     assert "quote labels with signs: '\"self-employed\"-...'" in said
     write("z.csv", "z\n" + "a\nb\na-b\n" * 20)
     said = refused("estimate", "z.csv", "--direct", "z", "--contrast", "gap=a-b", saying="the expression is ambiguous")
@@ -199,7 +206,10 @@ def test_one_population_for_all_strata_is_divided_by_the_weights() -> None:
         *(((option, "answer"), "--design for each column") for option in ("--by", "--strata", "--clusters")),
         (("--weights", "answer"), "holds randomized reports"),
         (("--format", "docx"), "docx"),
-        *((("--design", f"answer[region={bad}]=w.json"), "has an unclosed quote, or text after one") for bad in ('"b', '"b" c')),
+        *(
+            (("--design", f"answer[region={bad}]=w.json"), "has an unclosed quote, or text after one")
+            for bad in ('"b', '"b" c')
+        ),
     ],
 )
 def test_refusals(options: tuple[str, ...], saying: str) -> None:
@@ -315,4 +325,4 @@ def test_two_columns_of_domains_are_two_of_the_table_and_remarks_about_single_on
     write("rows.csv", ROWS.replace("south,3", "south,2"))
     said = run("estimate", "rows.csv", *unrelated(), "--by", "town").out
     assert "note: town = 1, 2: the samples with rows here do not identify the shares" in said
-    assert said.count("each on its own") == 1 and "parities multiply" not in said
+    assert said.count("separately, but not their combinations") == 1 and "parities multiply" not in said

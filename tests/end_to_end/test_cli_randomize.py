@@ -135,7 +135,7 @@ def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch:
     told = "'smtms' (500 times), 'Never' (100 times)"
     command = ("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv")
     said = refused(*command, kind="unknown_category", values=told)
-    assert "column 'drugs': 600 of 1,000 values are no category, the first in data row 1" in said
+    assert "column 'drugs': 600 of 1,000 values are not categories of the design, the first in data row 1" in said
     assert "allowed: 'never', 'once', 'often'" in said
 
 
@@ -148,11 +148,31 @@ def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> No
     refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known extensions")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
     refused("randomize", answers, "--design", "drugs=none.json", "-o", "r.csv", saying="none.json")
-    refused("randomize", "a.xlsx", "--design", "drugs=d.json", "-o", "r.csv", saying="a.xlsx: .xlsx is not a known file extension")
-    refused("randomize", "a", "--design", "drugs=d.json", "-o", "r.csv", saying="a needs a file extension that identifies its format")
-    refused("randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs does not name a design file")
+    refused(
+        "randomize",
+        "a.xlsx",
+        "--design",
+        "drugs=d.json",
+        "-o",
+        "r.csv",
+        saying="a.xlsx: .xlsx is not a known file extension",
+    )
+    refused(
+        "randomize",
+        "a",
+        "--design",
+        "drugs=d.json",
+        "-o",
+        "r.csv",
+        saying="a needs a file extension that identifies its format",
+    )
+    refused(
+        "randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs does not name a design file"
+    )
     for text, lacks in (("drugs=", "design file"), ("=d.json", "column"), ("d.json", "column")):
-        refused("randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} does not name a {lacks}")
+        refused(
+            "randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} does not name a {lacks}"
+        )
 
 
 @pytest.mark.parametrize("content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"])

@@ -105,7 +105,9 @@ def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
     )
     groups = ("--design", "y[group=a]=s1.json", "--design", "y[group=b]=s2.json")
     refused(*args, *groups, saying="these 2 designs together cannot distinguish 4 categories")
-    refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
+    refused(
+        "regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are not categories of the design"
+    )
     refused("regress", "s.csv", "--formula", "y ~ age", saying="--design or --receipt must be given")
     refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
 

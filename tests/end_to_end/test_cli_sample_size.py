@@ -48,7 +48,7 @@ def test_strata_costs_and_samples() -> None:
     assert [part["n"] for part in found["strata"]] == [344, 156] and found["n"] == 500
     assert found["strata"][0]["fraction"] == pytest.approx(0.6875134) and len(found["design"]) == 2
     shown = run("sample-size", "--strata-file", path, "--margin", "0.05").out
-    assert shown.startswith("Divide 1,7") and "within 0.05 (95 %)" in shown
+    assert shown.startswith("Allocate 1,7") and "within 0.05 (95 %)" in shown
     one = table("stratum,share,pi,cost\ntown,0.6,0.2,1\nland,0.4,0.4,4\n")
     dear = run("sample-size", "w.json", "--strata-file", one, "--budget", "1000", "--json").json()
     assert dear["cost"] <= 1000 and dear["strata"][0]["n"] > dear["strata"][1]["n"] * 2
@@ -84,16 +84,28 @@ def test_strata_costs_and_samples() -> None:
         (["w.json", "--n", "100", "--budget", "9"], "--budget is not available here"),
         (["w.json", "--gamma", "2", "--n", "100"], "--gamma"),
         (["w.json", "--power", "0.8", "--against", "0.2"], "a test needs the shares under the null hypothesis"),
-        (["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"], "equals the share under the hypothesis, so no difference can be detected"),
+        (
+            ["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"],
+            "equals the share under the hypothesis, so no difference can be detected",
+        ),
         (
             ["w.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.9", "--plot", "t.svg"],
             "--plot is not available here",
         ),
         (["k.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.4,0.5"], "shares needs a category"),
-        (["w.json", "v.json", "--n", "100"], "a division among samples needs the number of respondents and the assumed shares"),
+        (
+            ["w.json", "v.json", "--n", "100"],
+            "a division among samples needs the number of respondents and the assumed shares",
+        ),
         (["w.json", "k.json", "--n", "100", "--pi", "0.1,0.9"], "categories differ"),
-        (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "these samples together do not identify what is to be estimated"),
-        (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "--category: 'x' is not an answer"),
+        (
+            ["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"],
+            "these samples together do not identify what is to be estimated",
+        ),
+        (
+            ["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"],
+            "--category: 'x' is not an answer",
+        ),
         (["s1.json", "--n", "100"], "shares cannot be estimated"),
         (["--n", "10"], "a design must be given"),
         (["--strata-file", "none.csv", "--n", "10"], "cannot read none.csv"),
@@ -125,7 +137,9 @@ def test_bad_strata(text: str, said: str) -> None:
 def test_strata_need_a_design() -> None:
     asked = ("--strata-file", table("stratum,share,pi\na,1,0.1\n"), "--n", "9")
     refused("sample-size", *asked, saying="stratum a has no design")
-    refused("sample-size", "w.json", "v.json", *asked, saying="--strata-file can be combined with one design file, not 2")
+    refused(
+        "sample-size", "w.json", "v.json", *asked, saying="--strata-file can be combined with one design file, not 2"
+    )
     refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi is not available here")
 
 

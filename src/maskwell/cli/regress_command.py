@@ -98,7 +98,11 @@ def _survey(asked: Asked) -> tuple[Survey, dict[str, str]]:
 
     assignments, paths = opt.read_assignments(asked.designs, asked.file) if asked.designs else (None, {})
     if (assignments is None) == (asked.receipt is None):
-        both = "--design or --receipt must be given" if asked.receipt is None else "--design cannot be combined with --receipt"
+        both = (
+            "--design or --receipt must be given"
+            if asked.receipt is None
+            else "--design cannot be combined with --receipt"
+        )
         raise ParameterError(both, hint="give one of them: it states how columns were randomized")
     sampling, codes = Sampling(**asked.sampling), asked.missing_codes or None
     survey = Survey(asked.file, assignments, sampling, missing=asked.missing, missing_codes=codes)

@@ -157,7 +157,9 @@ class Desk:
         if content["known"]:
             lines.append(f"{content['known']:,} rows were imported before and are counted once")
         if content["left_out"]:
-            lines.append(f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, according to the platform")
+            lines.append(
+                f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, according to the platform"
+            )
         if not content["ids"]:
             lines.append("note: the rows have no ids; they are refused if they are imported again")
         return lines

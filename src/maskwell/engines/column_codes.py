@@ -91,6 +91,10 @@ class CategoryCoder:
         return encoded
 
 
+_EXPECTED = {"report": ("report of the design", "reports of the design"), "bit": ("bit", "bits")}
+"""What one value of a column must be, and several, by its role; categories for the others."""
+
+
 @dataclass
 class Problems:
     """Values of one column that cannot be used, gathered over the whole file so that one error names all."""
@@ -148,9 +152,10 @@ class Problems:
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
         one = self.unknown == 1
-        are_not = f"{'is' if one else 'are'} no {'category' if self.role == 'truth' else self.role}"
+        single, several = _EXPECTED.get(self.role, ("category of the design", "categories of the design"))
+        are_not = f"is not a {single}" if one else f"are not {several}"
         are_not = are_not if self.role != "group" else f"{'has' if one else 'have'} no design"
-        first = f"{', the first' if self.unknown > 1 else ''} in data row {self.first_unknown}"
+        first = f",{'' if one else ' the first'} in data row {self.first_unknown}"
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
         then = in_language(*_EMPTY_CELLS) if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))

@@ -140,12 +140,16 @@ def test_rows_are_counted_by_all_their_answers_and_another_column(tmp_path: Path
 def test_answers_that_make_no_report_are_named_and_one_column_is_told_how(tmp_path: Path) -> None:
     reader = ReportReader(SOME, ["x", "y"], "error")
     assert reader.read([pa.array(["yes", "no", "yes"]), pa.array(["2", "2", "2"])], 1) is None
-    told = "columns 'x, y': 2 of 3 values are no report, the first in data row 1"
+    told = "columns 'x, y': 2 of 3 values are not reports of the design, the first in data row 1"
     with quiet(UnknownCategoryError, match=told, values=r"\('yes', '2'\) \(2 times\)"):
         raise_first(reader.problems, 3)
     again = ReportReader(SOME, ["x", "y"], "error")
     assert again.read([pa.array(["yes"]), pa.array(["3"])], 1) is None
-    with quiet(UnknownCategoryError, match="column 'y': 1 of 1 values is no category in data row 1", values="'3'"):
+    with quiet(
+        UnknownCategoryError,
+        match="column 'y': 1 of 1 values is not a category of the design, in data row 1",
+        values="'3'",
+    ):
         raise_first(again.problems, 1)
     path = tmp_path / "r.csv"
     path.write_text("a,b\nyes,yes\n", encoding="utf-8")

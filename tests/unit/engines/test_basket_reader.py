@@ -100,7 +100,7 @@ def test_items_that_are_unknown_or_named_twice_and_counts_are_refused_without_th
     assert error.message == "column 'items': 1 of 2 baskets names an item twice, in data row 2"
     assert "'bread'" in error.values
     error = refused({"bread": [1, 2], "milk": [0, 1], "7": [1, 1]}, errors.UnknownCategoryError, "bread,milk,7")
-    assert error.message == "column 'bread': 1 of 2 values is no bit in data row 2"
+    assert error.message == "column 'bread': 1 of 2 values is not a bit, in data row 2"
     assert error.hint == "allowed: 1, 0: whether the item is in the basket, not how often"
 
 

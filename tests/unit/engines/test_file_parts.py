@@ -218,10 +218,14 @@ def test_a_label_first_seen_late_is_told_with_its_row_and_file(folder, tmp_path,
     drugs[34_567] = "daily"
     write(table.set_column(1, "drugs", [drugs]), folder / "part-1.csv")
     monkeypatch.setattr(record_reader, "BLOCK_BYTES", 1 << 14)  # some thirty blocks before it
-    error = refuse(folder, tmp_path, r"1 of 40,200 values is no category in row 34,568 of part-1\.csv")
+    error = refuse(
+        folder, tmp_path, r"1 of 40,200 values is not a category of the design, in row 34,568 of part-1\.csv"
+    )
     assert "daily" not in error.message and "'daily'" in error.values
     assert error.objects["path"] == str(folder / "part-1.csv")
-    error = refuse(folder / "part-1.csv", tmp_path, "1 of 40,000 values is no category in data row 34568")
+    error = refuse(
+        folder / "part-1.csv", tmp_path, "1 of 40,000 values is not a category of the design, in data row 34568"
+    )
     assert "'daily'" in error.values
 
 

@@ -126,7 +126,7 @@ def test_groups_population_and_replicates_are_kept(rows: tuple[str, dict[str, np
             "y,w\nmaybe,1\n",
             SamplingColumns(weights="w"),
             UnknownCategoryError,
-            "1 of 1 values is no category in data row 1",
+            "1 of 1 values is not a category of the design, in data row 1",
         ),
         ("y,w\n", SamplingColumns(weights="w"), DataFileError, "no rows"),
         (

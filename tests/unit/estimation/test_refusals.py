@@ -121,13 +121,19 @@ REFUSED: dict[type[errors.MaskwellError], list[tuple[Call, str]]] = {
         (lambda: estimate_samples([]), "at least one sample must be given"),
         (lambda: estimate_samples([Sample.of([3, 4], WARNER)], method="best"), "method must be one of moments, ml"),
         (lambda: estimate_samples([Sample.of([3, 4], WARNER), Sample.of([1, 5], NAMED)]), "different categories"),
-        (lambda: goodness_of_fit(counts_of([5, 60, 35], JAR), JAR, seed=1, replicates=0), "replicates must be 1 or more, not 0"),
+        (
+            lambda: goodness_of_fit(counts_of([5, 60, 35], JAR), JAR, seed=1, replicates=0),
+            "replicates must be 1 or more, not 0",
+        ),
         (lambda: goodness_of_fit(counts_of([5, 60, 35], JAR), JAR, seed=-1), "seed must be .*, not -1"),
         (lambda: maximise([JAR, JAR], [RARE[1]]), "one list of counts"),
         (lambda: maximise([JAR, KUK], [RARE[1], np.array([1, 2, 3, 4])]), "cannot estimate the same shares"),
         (lambda: maximise([JAR], [RARE[1]], fixed=(0, 2.0)), "cannot fix category 0"),
         (lambda: intervals(0.95, "agresti"), "'agresti' is not an available interval method"),
-        (lambda: intervals(0.95, "exact", counts=[30, 50, 20, 9], design=KUK), "does not follow from one binomial count"),
+        (
+            lambda: intervals(0.95, "exact", counts=[30, 50, 20, 9], design=KUK),
+            "does not follow from one binomial count",
+        ),
         (
             lambda: estimate_by_moments(SETS.tally(SETS.sample(np.arange(40) % 4)), SETS).intervals(0.95, "profile"),
             "set reports",

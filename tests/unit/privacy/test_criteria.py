@@ -78,7 +78,9 @@ def test_flat_designs_are_not_identifiable_and_blocks_tell_the_parity_within():
 def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying: str) -> None:
     with pytest.raises(WrongTypeError, match=saying) as raised:
         audit(*given)
-    assert raised.value.hint.startswith(("state which quantity is limited: mw.Demand.from_", "mw.designs.Dense.of(matrix)"))
+    assert raised.value.hint.startswith(
+        ("state which quantity is limited: mw.Demand.from_", "mw.designs.Dense.of(matrix)")
+    )
 
 
 def test_what_a_large_product_does_not_tell_is_left_out_or_refused() -> None:

@@ -104,7 +104,7 @@ KARY = mw.design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
         ({"data": {"other": ["bread"]}}, ParameterError, "neither a column 'items'"),
         ({"data": {"items": ["bread", "beer"]}}, UnknownCategoryError, "1 of 2 baskets names an unknown item"),
         ({"data": {"items": ["bread bread", ""]}}, UnknownCategoryError, "an item twice"),
-        ({"data": {**TABLE, "salt": [2] * 600}}, UnknownCategoryError, "600 of 600 values are no bit"),
+        ({"data": {**TABLE, "salt": [2] * 600}}, UnknownCategoryError, "600 of 600 values are not bits"),
         ({"data": 7}, WrongTypeError, "table"),
     ],
 )

@@ -338,7 +338,7 @@ def test_combined_categories_stand_among_the_categories() -> None:
     assert alone.header[0] == "region" and alone.header[-1] == "deff" and alone.caption.endswith("= any")
     assert "any, north" in repr(found)
     for bad in (["weekly"], []):
-        refused(LabelError, "no category", found.to_tables, categories=bad)
+        refused(LabelError, "category", found.to_tables, categories=bad)
 
 
 def test_pictures_hold_combined_categories() -> None:

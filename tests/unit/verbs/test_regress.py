@@ -163,7 +163,7 @@ WRONG = [
         {"sampling": mw.Sampling(weights="wight")},
     ),
     (WrongTypeError, "designs must be a dict", ("y ~ x", WARNER), {}),
-    (mw.MaskwellError, "are no category", ("y ~ x", {"y": THREE}), {}),
+    (mw.MaskwellError, "are not categories of the design", ("y ~ x", {"y": THREE}), {}),
     (
         ParameterError,
         "missing must be one of 'error', 'drop', 'category', not 'mean'",

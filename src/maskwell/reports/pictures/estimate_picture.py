@@ -103,7 +103,7 @@ def _chosen(estimate: Estimate, sums: Estimate | None, categories: Sequence[Any]
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None or not names:
         raise LabelError(
-            "no category to draw" if unknown is None else f"no category {shorten(repr(unknown), 40)}",
+            "a picture needs a category" if unknown is None else f"{shorten(repr(unknown), 40)} is not a category",
             hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
         )
     return names

@@ -289,7 +289,7 @@ def estimate_table(
     unknown = [name for name in shown.chosen or () if name not in known]
     if unknown or shown.chosen == []:
         raise LabelError(
-            f"no category {shorten(repr(unknown[0]), 40)}" if unknown else "no category for the table",
+            f"{shorten(repr(unknown[0]), 40)} is not a category" if unknown else "a table needs a category",
             hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
         )
     what = " by ".join(variables)
