@@ -1,4 +1,4 @@
-"""Plain words: what people read names things by the terms of the field, and not by everyday words that only seem plainer."""
+"""Plain words: what people read names things by the terms of the field, not by words that only seem plainer."""
 
 from __future__ import annotations
 
