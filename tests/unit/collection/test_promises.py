@@ -269,7 +269,7 @@ def test_languages_are_complete_regional_or_refused() -> None:
         PlanError, match="languages: the pages are not available in 'ar', only in en, de, fr, es"
     ) as caught:
         Survey.from_toml(survey_with("gamma = 3", languages='["ar"]'))
-    line = (caught.value.hint or "").partition("prints: ")[2]
+    line = (caught.value.hint or "").partition("output of: ")[2]
     printed = run(*line.split()[1:])
     assert printed.status == 0 and printed.out == text_table("ar")
     text = survey_with("gamma = 3") + '[wording.en.page]\nbegin = "Go"\n'

@@ -384,7 +384,7 @@ def test_a_folder_that_cannot_be_written_leaves_nothing_and_standard_output_gets
     tmp_path: Path, capsysbinary
 ) -> None:
     data = yearly(tmp_path, {**YEARS, "2027": ["yes", "maybe"]})
-    with pytest.raises(UnknownCategoryError, match=r"in row 2 of year=2027/part\.parquet\n"):
+    with pytest.raises(UnknownCategoryError, match=r"in row 2 of .*27/part\.parquet\n"):
         mw.randomize(data, WARNER, f"{tmp_path}/out/")
     year = {"year": mw.design("k-ary", categories=mw.Categories.of([*YEARS, "2027"]), epsilon=1)}
     with pytest.raises(ParameterError, match="the folder names reveal the true values of column 'year'"):

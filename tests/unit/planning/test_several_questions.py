@@ -74,4 +74,4 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["n"] == plan_questions(TWO, Demand.from_epsilon(1), margin="0.05").n
     assert "combinations of" in run(*typed).out
     refused(*typed, "--categories", "a,b", saying="--answers cannot be combined with --categories")
-    refused("choose", "--answers", "cheats", "--epsilon", "1", saying="a name of its own")
+    refused("choose", "--answers", "cheats", "--epsilon", "1", saying="--answers must be NAME=LABELS")

@@ -127,4 +127,4 @@ def test_a_result_shows_itself_with_the_interval_and_level_that_were_asked_for()
         {**rows, "w": [1.5] * 60}, designs, sampling=mw.Sampling(weights="w"), interval="logit", level=0.8
     )
     assert "(80 % logit intervals)" in repr(weighted)
-    refused(mw.MaskwellError, "give both, or leave it out", mw.estimate, rows, designs, interval="bootstrap")
+    refused(mw.MaskwellError, "needs seed", mw.estimate, rows, designs, interval="bootstrap")

@@ -370,7 +370,7 @@ def picture_order(picture: Any) -> list[Any]:
         ({"combine": {"never": ["once", "often"]}}, LabelError, "a category already has this name"),
         ({"combine": "once+often"}, ParameterError, "a name and its categories"),
         ({"combine": "any=once-often"}, ParameterError, "a combination must be a plain sum"),
-        ({"combine": ["a=once", "a=often"]}, ParameterError, "give each question its own name"),
+        ({"combine": ["a=once", "a=often"]}, ParameterError, "combine a occurs twice"),
         ({"combine": 3}, TypeError, "must be a dictionary or a string, not a"),
         ({"contrast": "gap=often-weekly"}, UnknownCategoryError, "'weekly' is not a category"),
         ({"ratio": "r=often"}, ParameterError, "a ratio must have two parts"),

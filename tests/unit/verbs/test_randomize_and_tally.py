@@ -117,7 +117,7 @@ def test_the_columns_of_a_product_are_drawn_and_counted_together() -> None:
 @pytest.mark.parametrize(
     ("data", "designs", "error", "message"),
     [
-        ({"x": ["1", "3"]}, {"x": SEX}, UnknownCategoryError, "1 of 2 values is no category"),
+        ({"x": ["1", "3"]}, {"x": SEX}, UnknownCategoryError, "1 of 2 values is not a category"),
         ({"x": []}, {"x": SEX}, DataFileError, "the table has no rows"),
         ({"x": ["1"]}, {"y": SEX}, DataFileError, "the table has no column 'y'"),
         ({"x": ["1"], "z": []}, {"x": SEX}, Exception, "different lengths"),
@@ -181,7 +181,7 @@ def test_persons_that_are_none_are_refused(tmp_path) -> None:
     for options, message in (
         ({"key": KEY}, "key needs id"),
         ({"id": "id"}, "id needs key"),
-        ({"key": KEY, "id": "a"}, "'a' is randomized and tells whose row it is"),
+        ({"key": KEY, "id": "a"}, "'a' identifies the person of each row and cannot be randomized"),
         ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "cannot be combined with"),
     ):
         refused(ParameterError, message, mw.randomize, PEOPLE, coin, **options)

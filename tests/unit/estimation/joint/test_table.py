@@ -104,7 +104,7 @@ def test_margins_carry_their_covariance_or_say_when_cells_sum_to_others():
     table = cross_tabulate_counts(_counts((2, 3)), {"a": WARNER, "b": THREE})
     got, known = mw.estimation.Table(replace(table.estimate, basis=()), table.layout).margin("b"), table.margin("b")
     assert np.allclose(got.pi_hat, known.pi_hat) and np.allclose(got.covariance, known.covariance)
-    assert np.isnan(got.randomization_variance).all() and any("not told apart" in flag for flag in got.flags)
+    assert np.isnan(got.randomization_variance).all() and any("not separated" in flag for flag in got.flags)
     assert list(got.categories) == list(known.categories)
     designs = {"a": WARNER, "b": WARNER}
     flagged, plain = (cross_tabulate_counts([[4, 1], [1, 9]], designs, method=one) for one in ("ml", "moments"))

@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_refused_or_flagged():
         (MissingValueError, "1 of 40 values are missing", lambda: fit_predictor(gap, x, family="linear")),
         (InputError, "the outcome has shape", lambda: fit_predictor(y[1:], x, family="linear")),
         (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),
-        (ParameterError, "4 reports for 2 categories", lambda: anchored(w, KUK, w)),
+        (ParameterError, "has 4 for 2", lambda: anchored(w, KUK, w)),
         (NotIdentifiableError, "like a fair coin", lambda: anchored(w, CROSSWISE, w, 0.5)),
         (ParameterError, r"anchor_share = 20", lambda: anchored(w, CROSSWISE, w, 20)),
         (ReportError, r"not within 0\.\.m-1", lambda: anchored(w + 1, CROSSWISE, w)),
