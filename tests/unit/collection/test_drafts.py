@@ -246,7 +246,7 @@ def test_a_changed_document_is_refused(path: tuple[str | int, ...]) -> None:
     for key in path[:-1]:
         place = place[key]  # type: ignore[index]
     place[path[-1]] = "1"  # type: ignore[index]
-    with pytest.raises(Exception, match="changed|survey document|again"):
+    with pytest.raises(Exception, match="changed"):
         Survey.from_dict(content)
 
 

@@ -90,7 +90,7 @@ WRONG: list[tuple[type[MaskwellError], str, Any, Any, dict[str, Any]]] = [
     (UnknownCategoryError, "counted reports are not reports of the design", {"yes": 3, "perhaps": 2}, WARNER, {}),
     *((ParameterError, NO_ROWS, COUNTS, WARNER, one) for one in ({"by": "s"}, {"weights": "w"}, {"missing": "drop"})),
     *(
-        (ParameterError, f"{name} = '{word}'", ROWS, ANSWER, {"strata": "s", name: word})
+        (ParameterError, f"{name} must be .*, not '{word}'", ROWS, ANSWER, {"strata": "s", name: word})
         for name, word in {"method": "mle", "missing": "omit", "target": "sample", "lonely": "leave"}.items()
     ),
 ]

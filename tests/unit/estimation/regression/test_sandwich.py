@@ -111,7 +111,7 @@ def test_bad_sampling_is_refused():
     X, z = logistic_data(50, [0.0, 1.0])
     with pytest.raises(ParameterError, match="ignores clusters and population"):
         fit_logistic(X, z, WARNER, variance="observed", codes=True, plan=Sampling(clusters=np.arange(50) // 5))
-    with pytest.raises(ParameterError, match="variance must be one of .*, not 'hc3'"):
+    with pytest.raises(ParameterError, match=r"variance must be one of .*, not 'hc3'"):
         fit_logistic(X, z, WARNER, variance="hc3", codes=True)
 
 
