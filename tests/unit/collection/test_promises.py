@@ -273,7 +273,7 @@ def test_languages_are_complete_regional_or_refused() -> None:
     printed = run(*line.split()[1:])
     assert printed.status == 0 and printed.out == text_table("ar")
     text = survey_with("gamma = 3") + '[wording.en.page]\nbegin = "Go"\n'
-    with pytest.raises(PlanError, match="the pages have texts in 'en' already"):
+    with pytest.raises(PlanError, match="the pages already have texts in 'en'"):
         Survey.from_toml(text)
     with pytest.raises(PlanError, match="belongs to the survey in its first language"):
         Survey.from_toml(survey_with("gamma = 3") + '[wording.en]\ntitle = "x"\n')

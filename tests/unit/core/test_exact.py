@@ -184,6 +184,6 @@ def test_what_is_no_probability_is_refused() -> None:
         with told(ParameterError, match=str(end)) as raised:
             check_probability(end, "p", open_=True)
         assert "strictly between" in raised.value.message
-    with told(ParameterError, match="p = 70") as raised:
+    with told(ParameterError, match="p must be between 0 and 1, not 70") as raised:
         check_probability(70, "p")
     assert "0.7" in raised.value.hint

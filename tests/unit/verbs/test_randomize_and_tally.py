@@ -185,7 +185,7 @@ def test_persons_that_are_none_are_refused(tmp_path) -> None:
         ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "cannot be combined with"),
     ):
         refused(ParameterError, message, mw.randomize, PEOPLE, coin, **options)
-    with pytest.raises(WrongTypeError, match="the value in data row 2 names no person"):
+    with pytest.raises(WrongTypeError, match="the value in data row 2 cannot identify a person"):
         kept({"id": ["p", ""], "a": ["yes", "no"]}, coin)
     refused(MissingValueError, "1 value is missing, in data row 2", kept, {"id": ["p", None], "a": ["yes", "no"]}, coin)
     with pytest.raises(ParameterError, match="'region' names no persons: 1 different values in 200 rows"):

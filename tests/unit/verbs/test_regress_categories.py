@@ -133,7 +133,7 @@ def test_the_reference_of_the_outcome(table):
         ("y ~ C(level, Sum)", "mid", InputError, "the formula codes 'level' itself: C(level, Sum)"),
         ("y ~ C(level, levels=['mid', 'low', 'high'])", "low", InputError, "codes 'level' itself"),
         ("y ~ level", ["low"], WrongTypeError, "reference must be a category, not a list"),
-        ("y ~ level", {1: "low"}, WrongTypeError, "must be a string"),
+        ("y ~ level", {1: "low"}, WrongTypeError, "must be a text"),
     ],
 )
 def test_a_reference_that_does_not_fit(table, formula, reference, kind, saying):

@@ -196,7 +196,7 @@ def test_what_cannot_be_fitted_is_refused():
     ):
         with pytest.raises(error, match=said):
             fit_logistic(columns, reports, design, names=["a", "b", "c"][: np.shape(columns[:1])[-1]], codes=True)
-    with pytest.raises(InputError, match="a model with 2 columns"):
+    with pytest.raises(InputError, match="the model has 2 columns"):
         fit_logistic(wide, codes, WARNER, codes=True).predict(np.ones((3, 5)))
 
 

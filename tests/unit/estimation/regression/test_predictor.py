@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_refused_or_flagged():
         (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),
         (ParameterError, "has 4 for 2", lambda: anchored(w, KUK, w)),
         (NotIdentifiableError, "like a fair coin", lambda: anchored(w, CROSSWISE, w, 0.5)),
-        (ParameterError, r"anchor_share = 20", lambda: anchored(w, CROSSWISE, w, 20)),
+        (ParameterError, r"anchor_share must be between 0 and 1, not 20", lambda: anchored(w, CROSSWISE, w, 20)),
         (ReportError, r"not within 0\.\.m-1", lambda: anchored(w + 1, CROSSWISE, w)),
     ):
         with pytest.raises(error, match=said):
