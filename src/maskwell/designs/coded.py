@@ -188,7 +188,7 @@ def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:
     try:
         return outputs.encode(reports, match=match).codes
     except MissingValueError as error:
-        hint = "leave these rows out: who gave no report is not counted among the reports"
+        hint = "leave these rows out: people without a report are not counted"
         raise MissingValueError(error.message, hint=hint, **error.objects) from None
 
 

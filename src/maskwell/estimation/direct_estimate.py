@@ -20,8 +20,8 @@ from maskwell.errors import CountsError
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, covariances_left_out, diagonal
 from maskwell.notes import Note
 
-BOUNDED = "this table is not kept: intervals are wider by a bound of its bias, standard errors leave it out"
-WITH_WEIGHTS = "weights: the sampling part takes rows as drawn one by one; clusters and strata would change it"
+BOUNDED = "this table is not preserved by the release: intervals include a bound on its bias, standard errors do not"
+WITH_WEIGHTS = "weights: the sampling part assumes independent draws of rows; clusters and strata would change it"
 NEGATIVE = "a variance, or its part of randomization, is estimated below zero: too few records in a category"
 TARGETS = ("population", "file")
 

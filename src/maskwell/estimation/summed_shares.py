@@ -24,7 +24,7 @@ from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, Sums, raised_to
 from maskwell.notes import Note
 
-OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
+OWN_MARGIN = "each margin maximises the likelihood of its own reports only: the cells of the table sum to other shares"
 TOGETHER = 1e-6  # most likely shares are found up to about this
 
 
