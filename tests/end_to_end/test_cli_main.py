@@ -68,7 +68,7 @@ def test_a_group_alone_shows_its_help(group: list[str]) -> None:
 
 def test_the_help_is_not_cut_and_loads_nothing_heavy() -> None:
     shown = " ".join(run("design", "--help").out.split())
-    assert " kronecker several variables, each with a design of its own matrix any matrix, read from a file " in shown
+    assert " kronecker several variables, each with its own design matrix any matrix, read from a file " in shown
     told = run("demo", "--help").out
     assert "\\b" not in told and "    maskwell demo -o first-look --json\n" in told
     probe = (

@@ -30,7 +30,7 @@ WHERE = {
 def completion(ctx: click.Context, shell: str, *, as_json: bool) -> None:
     """Print the script that completes commands, options and file names in SHELL.
 
-    Write it where the shell looks for it, as below; the folder must exist. It works in every shell started afterwards.
+    Save it where the shell looks for it, as below; the folder must exist. It works in shells that start afterwards.
     """
     kind = get_completion_class(shell)
     assert kind is not None

@@ -115,7 +115,7 @@ class LazyGroup(CommandGroup):
             print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
         except (click.Abort, KeyboardInterrupt):
             ignore_signals()
-            hint = "an output that was not complete is not there; run it again"
+            hint = "no partial output was kept; run the command again"
             print_error("stopped", "stopped before the end", hint, as_json=as_json)
             return STOPPED
         except SystemExit:
@@ -182,7 +182,7 @@ def _interrupts() -> Iterator[None]:
 
 
 def obey_signals() -> None:
-    """From now on they end the command; those that whoever started it wants to be ignored, as nohup does, are."""
+    """End the command on these signals from now on; those that its parent ignores, as nohup does, stay ignored."""
     for number in _signals():
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)
@@ -221,7 +221,7 @@ def _kept(error: Exception) -> str:
 
 @contextmanager
 def _notes_for_warnings() -> Iterator[None]:
-    """What earlier runs left is told like any other note."""
+    """Report what earlier runs left, like any other note."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
 
@@ -241,7 +241,7 @@ def _usage_message(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
     if isinstance(error, click.BadParameter) and _choices(error):
-        return f"{_name(error)}: there is no choice {error.message.partition(' is not one of ')[0]}"
+        return f"{_name(error)}: unknown value {error.message.partition(' is not one of ')[0]}"
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 
@@ -307,7 +307,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
     cls=LazyGroup,
     summaries=commands.COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First steps: maskwell demo. Exit status: 0 done, 1 the answer is no, 2 bad input or usage, 3 a fault.",
+    epilog="First steps: maskwell demo. Exit status: 0 success, 1 negative answer, 2 bad input, 3 internal fault.",
 )
 @click.option(
     "-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."

@@ -40,7 +40,7 @@ _GROUPED = re.compile(r'(.+?\[(?:[^\[\]"]|"(?:[^"]|"")*")+\])=(.+)')
 
 
 class FilePath(click.Path):
-    """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
+    """The name of a file as it was typed; shells complete it, and the code that opens it reports what is wrong."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Nothing is looked up here; what looks like an option is none, unless it is a file's place that says so."""
@@ -54,7 +54,7 @@ class TwoNumbers(click.types.StringParamType):
     """Two numbers in a row; the next option is none of them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As it was typed: whoever needs the number reads it."""
+        """As it was typed: the code that needs the number reads it."""
         if str(value).startswith("-") and not any(character.isdigit() for character in str(value)):
             raise ParameterError("rho-takes-two-numbers", value=value)
         return value
@@ -94,7 +94,7 @@ def shared(decorator: Callable[[F], F]) -> Any:
 def command(fields: type[T], name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
     """A command that takes one value with all its options, its own fields before inherited ones.
 
-    What its help says of options, and its examples, stand in ``help.toml``.
+    The help of its options, and its examples, are in ``help.toml``.
     """
 
     def register(function: Callable[[T], Any]) -> click.Command:
@@ -131,11 +131,11 @@ def _of_several(*names: str, **shape: Any) -> Callable[[F], F]:
 json_option = _of_several("--json", "as_json", is_flag=True)
 show_values_option = _of_several(SHOW_VALUES, is_flag=True, expose_value=False)
 _FORM = {
-    "separator": ("SIGN", "What stands between the fields of a CSV file: , ; | : tab or space."),
-    "encoding": ("NAME", "How a CSV file is written: utf-8, windows-1252, latin-1, ..."),
-    "decimal": ("SIGN", "What stands before decimals in a CSV file: . or a comma."),
+    "separator": ("SIGN", "Field separator of a CSV file: , ; | : tab or space"),
+    "encoding": ("NAME", "Encoding of a CSV file: utf-8, windows-1252, latin-1, ..."),
+    "decimal": ("SIGN", "Decimal sign of a CSV file: . or a comma"),
 }
-_FOUND_OUT = " Found out from the file if left out."
+_DETECTED = " (default: detected)."
 
 
 def text_form_options(*files: str) -> Callable[[F], F]:
@@ -153,7 +153,7 @@ def text_form_options(*files: str) -> Callable[[F], F]:
                 return command(*args, **given)
 
         for name, (metavar, words) in reversed(_FORM.items()):
-            run = click.option(f"--{name}", metavar=metavar, help=words + _FOUND_OUT)(run)
+            run = click.option(f"--{name}", metavar=metavar, help=words + _DETECTED)(run)
         return cast("F", run)
 
     return decorate
@@ -179,9 +179,9 @@ DESIGNS: dict[str, Any] = {
     "metavar": "COL=D",
     "multiple": True,
     "help": "Column and design file; A,B=D for a product of designs or for reports of two answers, 'A[G=1]=D' for rows "
-    "where G is 1 ('A[G=\"x, y\"]=D' with a comma). Repeat for more.",
+    "where G is 1 ('A[G=\"x, y\"]=D' with a comma). Repeatable.",
 }
-BY_ROWS = {**DESIGNS, "help": f"{DESIGNS['help']} 'A=warner(p=B)' takes the parameter of each row from the column B."}
+BY_ROWS = {**DESIGNS, "help": f"{DESIGNS['help']} 'A=warner(p=B)' reads the parameter of each row from column B."}
 designs_option = click.option("--design", "designs", required=True, **DESIGNS)
 designs_if_any_option = click.option("--design", "designs", **BY_ROWS)
 

@@ -106,7 +106,7 @@ _READS_A_FILE = re.compile(r"(Next: |#   )maskwell (estimate|mine|randomize|regr
 
 @contextmanager
 def form_said(options: Mapping[str, str | None]) -> Iterator[None]:
-    """While this lasts, commands that are told next read their files as these options say."""
+    """While this lasts, suggested next commands include these options for reading their files."""
     words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
     before = _FORM_OPTIONS.set(f" {shlex.join(words)}" if words else "")
     try:
@@ -116,7 +116,7 @@ def form_said(options: Mapping[str, str | None]) -> Iterator[None]:
 
 
 def with_form(line: str) -> str:
-    """A line that tells what to type next, with the options that say how files are read; any other as it is."""
+    """A line that suggests the next command, with the options for reading its files; any other line unchanged."""
     if line.startswith("Next: "):  # standard input cannot be read again
         line = _STANDARD_INPUT.sub("FILE", line)
     options = _FORM_OPTIONS.get()
@@ -124,7 +124,7 @@ def with_form(line: str) -> str:
 
 
 def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
-    """Print a text. Where standard output takes none, that is an error; where standard error does, nobody is told."""
+    """Print a text. A closed standard output is an error; a closed standard error is ignored."""
     stream = sys.stderr if err else sys.stdout
     try:
         if stream is None:
@@ -137,7 +137,7 @@ def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
 
 
 class NobodyReadsError(DataFileError):
-    """Who read standard output has enough, as ``head`` has after its lines; nothing is told about it."""
+    """The reader of standard output has enough, as ``head`` has after its lines; this is not reported."""
 
 
 def unwritten(error: OSError) -> DataFileError:
@@ -213,7 +213,7 @@ def print_error(
 
 
 def _one_line(text: str) -> str:
-    """As it will be printed: escapes take more room than what they stand for."""
+    """As it will be printed: escapes take more room than what they represent."""
     return visible(" ".join(text.split()))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.argument("file", type=opt.FilePath())
 @opt.designs_option
-@click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
+@click.option("--counts", metavar="COL", help="Column with the number of reports that each row represents.")
 @opt.missing_option
 @opt.missing_codes_option
 @opt.text_form_options("file")

@@ -1,6 +1,6 @@
 """InputFile: the path of a file, together with how its text is read and what is made of its rows on the way.
 
-What is not given is found out from its beginning, said once on standard error, and kept in files written from it.
+What is not given is detected from its beginning, said once on standard error, and kept in files written from it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from maskwell.engines.row_sources import Source
 
     View = Callable[[Source, str], Source]
-    """Makes other rows of the rows of a file, whose path it is told for messages."""
+    """Makes other rows from the rows of a file, whose path it gets for messages."""
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", ":": "a colon", " ": "a space"}
-"""What may stand between two fields, in words."""
+"""Separators of fields, in words."""
 
 UTF8 = "utf-8"
 
 
 @dataclass(frozen=True)
 class TextForm:
-    r"""How the text of a CSV file is read; what is None is found out from its beginning."""
+    r"""How the text of a CSV file is read; what is None is detected from its beginning."""
 
     separator: str | None = None  # what stands between two fields: one of SEPARATORS
     encoding: str | None = None  # which bytes stand for which characters, by the names that Python knows
@@ -70,13 +70,13 @@ def csv_file(
     path
         The file, a folder or a pattern.
     separator
-        What stands between two fields: ``","``, ``";"``, ``"|"``, ``":"``, ``"tab"`` or ``"space"``.
+        Field separator: ``","``, ``";"``, ``"|"``, ``":"``, ``"tab"`` or ``"space"``.
     encoding
         Such as ``"utf-8"``, ``"windows-1252"`` or ``"latin-1"``.
     decimal
         ``"."`` or ``","``.
 
-    What is left out is found out from the beginning of the file.
+    By default all of these are detected from the beginning of the file.
 
     >>> csv_file("people.csv", separator=";", decimal=",")
     'people.csv'
@@ -132,7 +132,7 @@ def encoding_of(start: bytes) -> str:
 
 
 def separator_of(start: bytes, path: str = "the file") -> str:
-    r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it."""
+    r"""The field separator of a file that begins so, in UTF-8; a comma where nothing speaks against it."""
     first, _, _ = start.partition(b"\n")
     candidates = [sign for sign in (",", ";", "\t", "|") if sign.encode() in first]
     if candidates in ([], [","]):
@@ -239,7 +239,7 @@ MOST_SAID = 1000
 
 
 def say_form(path: str, separator: str | None, encoding: str | None) -> None:
-    """Say how a file is read, where that was found out and is not the usual form."""
+    """Report how a file is read, where that was detected and is not the usual form."""
     told = [
         *([] if separator is None else [f"with {SEPARATORS[separator]} between fields"]),
         *([] if encoding is None else [f"as {CALLED.get(encoding, encoding)}"]),
