@@ -447,14 +447,14 @@ export class Design {
 
   /** A report as people read it: its label, or the labels of the set. */
   describe(report) {
-    demand(this.isReport(report), "this is no report of the design");
+    demand(this.isReport(report), "this is not a report of the design");
     if (this.outputs) return textOf(this.outputs[report]);
     return this.inputs.filter((_, j) => report[j] === "1").map(textOf).join(", ");
   }
 
   /** Pr(report | truth code) as an exact fraction: two integers, not in lowest terms. */
   chance(report, truth) {
-    demand(this.isReport(report), "this is no report of the design");
+    demand(this.isReport(report), "this is not a report of the design");
     return this.#mechanism.chance(report, truth);
   }
 

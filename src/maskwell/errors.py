@@ -16,7 +16,7 @@ Each says what was given and what is allowed (``message``) and what to do next (
 ``code`` for programs, and carries the offending objects in ``objects``.
 
 **Values of a data file are never part of a message or a hint**: they are confidential, and messages end up in logs.
-A message names the column and the row; the values stand in ``values`` (a text) and ``objects``, for those who ask.
+A message names the column and the row; the values are in ``values`` (a text) and ``objects``, for those who ask.
 Labels that were typed, in a design, a plan or a command, may be named.
 """
 
@@ -45,9 +45,9 @@ class MaskwellError(Exception):
 
     >>> MaskwellError("k = 1 category", hint="give at least two", k=1).objects
     {'k': 1}
-    >>> error = MaskwellError("column 'income': the value in data row 3 is no number", values="'a lot'")
+    >>> error = MaskwellError("column 'income': the value in data row 3 is not a number", values="'a lot'")
     >>> print(error)
-    column 'income': the value in data row 3 is no number
+    column 'income': the value in data row 3 is not a number
     >>> error.values
     "'a lot'"
     >>> print(MaskwellError("example-share-is-small", share=0.0123))
@@ -130,7 +130,7 @@ class DesignFileError(InputError, code="bad_design_file"):
 
 
 class CertificateError(InputError, code="bad_certificate"):
-    """A file that is no certificate, or a certificate of something that does not hold."""
+    """A file that is not a certificate, or a certificate whose claims do not hold."""
 
 
 class DataFileError(InputError, code="bad_data_file"):

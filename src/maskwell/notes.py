@@ -7,7 +7,7 @@
     hint = "give shares of all categories, or leave out {option:shares}"
 
 Fields are those of ``str.format``. ``{option:missing|drop}`` is ``--missing drop`` to somebody at the command line and
-``missing="drop"`` to somebody who writes Python, and ``{either:--rows|from_rows}`` gives one of two.
+``missing="drop"`` to users of Python, and ``{either:--rows|from_rows}`` gives one of two.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Note(str):
 
 
 def sentence(code: str, values: Mapping[str, object], part: str = "text", *, typed: bool) -> str:
-    """The text or the hint of a code with its values; a text that is no code says itself."""
+    """The text or the hint of a code with its values; a text that is not a code is returned unchanged."""
     entry = entry_of(code)
     if entry is None:
         return code if part == "text" else ""

@@ -68,7 +68,9 @@ def carried_out(page: str, folder: Path, first: str, last: str) -> str:
 def readme(tmp_path_factory: pytest.TempPathFactory) -> Example:
     folder = tmp_path_factory.mktemp("readme")
     last = "maskwell release census.csv --plan plan.toml -o released"
-    return Example(folder, "census.csv", "released", carried_out("README.md", folder, "printf 'sex,region,age", last))
+    return Example(
+        folder, "census.csv", "released", carried_out("docs/tutorials/tour.md", folder, "printf 'sex,region,age", last)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -259,5 +261,5 @@ def test_the_page_of_promises_and_the_attacks_name_each_other(root: Path) -> Non
     assert sorted(name for name in named if not (root / name).exists()) == []
     attacks = {path.relative_to(root).as_posix() for path in (root / "tests/attacks").glob("test_*.py")}
     assert sorted(attacks - named) == []
-    for name in ("README.md", "docs/index.md"):
+    for name in ("docs/index.md", "docs/asking.md"):
         assert "theory/promises.md" in (root / name).read_text(encoding="utf-8")

@@ -85,8 +85,14 @@ PLANS: dict[str, dict[str, Any]] = {
 class Engine:
     """Where the rows are: how they get there, and how reports are read back."""
 
-    def __init__(self, place: Callable[[Any, Path], Any], ending: str = "", read: Callable[[Any], Any] | None = None):
-        self.place, self.ending, self._read = place, ending, read
+    def __init__(
+        self,
+        place: Callable[[Any, Path], Any],
+        ending: str = "",
+        read: Callable[[Any], Any] | None = None,
+        lacks: tuple[str, ...] = (),
+    ):
+        self.place, self.ending, self._read, self.lacks = place, ending, read, lacks
 
     def randomized(self, data: Any, folder: Path, designs: Any, **options: Any) -> Any:
         """Reports where the data are: a file beside a file, else a table of its kind."""
@@ -115,6 +121,10 @@ def write_gzip(table: Any, path: str) -> None:
         pa_csv.write_csv(table, file)
 
 
+def write_excel(table: Any, path: str) -> None:
+    table.to_pandas().to_excel(path, index=False, engine="xlsxwriter")
+
+
 def write_folder(table: Any, path: str) -> None:
     """Two files, which together are the table."""
     Path(path).mkdir()
@@ -132,6 +142,9 @@ ENGINES = {
     "CSV, compressed": Engine(written("rows.csv.gz", write_gzip), ".csv.gz", pd.read_csv),
     "Parquet": Engine(written("rows.parquet", pa_parquet.write_table), ".parquet", pd.read_parquet),
     "Arrow file": Engine(written("rows.arrow", pa_feather.write_feather), ".arrow", pd.read_feather),
+    "Excel": Engine(  # an empty text is an empty cell, so it holds no empty basket
+        written("rows.xlsx", write_excel), ".xlsx", lambda path: pd.read_excel(path, engine="calamine"), ("items",)
+    ),
     "folder of Parquet files": Engine(written("rows", write_folder), ".parquet", pd.read_parquet),
     "Spark": Engine(lambda table, _: SESSIONS[0].createDataFrame(table), read=lambda f: f.toArrow().to_pydict()),
 }
@@ -175,7 +188,8 @@ def same(one: Any, other: Any) -> bool:
 
 def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) -> None:
     data = engine.place(TABLE, tmp_path)
-    reports = engine.randomized(data, tmp_path, DESIGNS, **KEPT)
+    designs = {name: design for name, design in DESIGNS.items() if name not in engine.lacks}
+    reports = engine.randomized(data, tmp_path, designs, **KEPT)
     assert engine.columns(reports) == {name: REPORTS.column(name).to_pylist() for name in LABELS}
 
     counted = mw.tally(reports, COUNTED)
@@ -188,7 +202,8 @@ def test_every_verb_gives_the_same_everywhere(engine: Engine, tmp_path: Path) ->
         assert same(here.to_dict(), there.to_dict()), plan
     assert same(*(mw.tabulate(one, both).to_dict() for one in (REPORTS, reports)))
     assert same(*(tabulate_with(one, drugs, direct="region").to_dict() for one in (REPORTS, reports)))
-    assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
+    if "items" in designs:
+        assert same(*(mw.mine(one, {"items": DESIGNS["items"]}).to_dict() for one in (REPORTS, reports)))
     risks = [mw.risk(one, ["region", "town"], weights="weight") for one in (TABLE, data)]
     assert same(*(one.to_dict() for one in risks))
     assert same(*({name: values.tolist() for name, values in one.record_risks().items()} for one in risks))
@@ -210,7 +225,9 @@ def test_what_cannot_be_used_is_told_in_the_same_words(engine: Engine, tmp_path:
     late = {**ROWS, "drugs": [*ROWS["drugs"][:-2], "sometimes", "never"], "weight": [*ROWS["weight"][:-1], -1]}
     late["cheats"] = [*ROWS["cheats"][:-5], None, *ROWS["cheats"][-4:]]
     data, one = engine.place(pa.table(late), tmp_path), {"drugs": DESIGNS["drugs"]}
-    with pytest.raises(UnknownCategoryError, match=rf"1 of 240 values is no category in {row(239)}\n") as told:
+    with pytest.raises(
+        UnknownCategoryError, match=rf"1 of 240 values is not a category of the design, in {row(239)}\n"
+    ) as told:
         mw.tally(data, one)
     assert told.value.values == "'sometimes' (1 time)" and "sometimes" not in str(told.value)
     with pytest.raises(MissingValueError, match=f"1 of 240 values is missing, the first in {row(236)}\n"):
@@ -341,10 +358,10 @@ def test_draws_that_nothing_keeps_would_be_made_anew(cluster) -> None:
 
 def test_neither_kept_nor_written_is_refused(cluster, tmp_path: Path) -> None:
     data, one = ENGINES["Spark"].place(TABLE, tmp_path), {"drugs": DESIGNS["drugs"]}
-    with pytest.raises(ParameterError, match="a second draw reveals more") as told:
+    with pytest.raises(ParameterError, match="a second draw would reveal more") as told:
         mw.randomize(data, one)
     assert "key" in told.value.hint and "output" in told.value.hint
-    with pytest.raises(ParameterError, match="rows of a table of Spark have no number"):
+    with pytest.raises(ParameterError, match="row numbers, which tables of Spark do not have"):
         mw.randomize(data, one, random=mw.SeededRandom(1))
     late = pa.table({"id": ROWS["id"], "drugs": [*ROWS["drugs"][:-2], "sometimes", "never"]})
     lazy = mw.randomize(ENGINES["Spark"].place(late, tmp_path), one, **KEPT)
@@ -361,7 +378,9 @@ def test_neither_kept_nor_written_is_refused(cluster, tmp_path: Path) -> None:
     (mixed / "1.parquet").unlink()
     with pytest.raises(DataFileError, match=r"/mixed/1\.parquet was changed or deleted while Spark read it"):
         mw.tally(vanished, one)
-    with pytest.raises(Exception, match=r"partition 1: .* 1 of 120 values is no category in data row 119\n"):
+    with pytest.raises(
+        Exception, match=r"partition 1: .* 1 of 120 values is not a category of the design, in data row 119\n"
+    ):
         lazy.count()
 
 
@@ -385,11 +404,11 @@ def test_what_a_killed_run_left_is_deleted_and_what_exists_is_kept(cluster, tmp_
     told = dict(zip(*(column.to_pylist() for column in again.select("id", "drugs").toArrow().columns), strict=True))
     assert [told[one] for one in ROWS["id"]] == REPORTS.column("drugs").to_pylist()
     assert mw.tally(again, one)["drugs"].values.tolist() == mw.tally(REPORTS, one)["drugs"].values.tolist()
-    with pytest.raises(ParameterError, match="is being read, and is not replaced"):
+    with pytest.raises(ParameterError, match="is an input, and inputs are not replaced"):
         mw.randomize(again, {"cheats": DESIGNS["cheats"]}, output, force=True)
     with pytest.raises(DataFileError, match="already holds reports of a design"):
         mw.randomize(again, one, tmp_path / "twice")
-    with pytest.raises(ReportError, match="was made with another design"):
+    with pytest.raises(ReportError, match="was randomized with another design"):
         mw.tally(
             again, {"drugs": mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=2)}
         )

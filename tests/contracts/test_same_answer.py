@@ -141,7 +141,7 @@ def test_integers_that_no_table_or_person_reads_are_refused() -> None:
     with pytest.raises(errors.WrongTypeError, match="more than 64 bits"):
         mw.estimate(rows, {"y": WARNER}, sampling=mw.Sampling(weights="w"))
     del rows["w"]
-    with pytest.raises(errors.ParameterError, match="too large to count people"):
+    with pytest.raises(errors.ParameterError, match="too large to be a number of people"):
         mw.estimate(rows, {"y": WARNER}, sampling=mw.Sampling(weights="x"))
     for call in (
         lambda: mw.design("warner", p=HUGE),

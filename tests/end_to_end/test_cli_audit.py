@@ -82,12 +82,12 @@ def test_what_the_audit_shows_of_the_design_fits_the_terminal(warner: str) -> No
         ("p,lower,upper\n0,0,0.4\n0.5,0,1\n", "crosses the diagonal"),
         ("p,lower,upper\n0,0.2,1\n", "crosses the diagonal"),
         ("p,lower,upper\n0,0,1\n0.5,0,0.9\n", "must not fall"),
-        ("p,lower,upper\n0.1,0,1\n", "priors below 0.1"),
+        ("p,lower,upper\n0.1,0,1\n", "must have p = 0, not 0.1"),
         ("p,lower,upper\n0,0,1\n0,0,1\n", "line 3: p = 0 comes after p = 0"),
         ("p,lower,upper\n0,0\n", "2 fields for 3 columns"),
-        ("p,lower,upper\n0,x,1\n", "not a finite number"),
-        ("p,upper\n0,0.4\n\n0.2,x\n", "line 4, upper = 'x'"),
-        ("p,upper\n0,1\n1,7\n", "line 3, upper = 7 is not a probability"),
+        ("p,lower,upper\n0,x,1\n", "must be a finite number"),
+        ("p,upper\n0,0.4\n\n0.2,x\n", "line 4, upper must be a finite number"),
+        ("p,upper\n0,1\n1,7\n", "line 3, upper must be between 0 and 1, not 7"),
         ("p,lower,upper\n", "no rows"),
         ("a,b\n", "columns a, b"),
     ],
@@ -116,7 +116,7 @@ def test_twice_as_many_rows_of_curves_are_twice_the_work(tmp_path: Path) -> None
 
 
 def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
-    """Warner's device of parity 3 turns a suspicion of 1/4 into exactly 1/2."""
+    """Warner's device of parity 3 turns a probability of 1/4 into exactly 1/2."""
     assert run("audit", warner, "--rho", "1/4", "1/2").out
     closed = run("audit", warner, "--rho", "1/4", "1/2", "--closed", status=1)
     assert "must not be reached" in " ".join(closed.out.split())
@@ -132,10 +132,10 @@ def test_closed_demands_and_explanations_in_plain_words(warner: str) -> None:
     assert "less than a 25 % chance cannot come to think it has more than 50 %" in " ".join(told.split())
     assert "factor of 3" in told and "3 × 3 = 9" in told
     broken = run("audit", warner, "--rho", "0.25", "0.4", "--explain", status=1).out
-    assert "is not kept" in broken
+    assert "does not keep what was asked for" in broken
     average = run("audit", warner, "--average-security", "1.5", "--json").json()
     assert any("On average" in one for one in average["explanation"]) and average["meets"]
-    assert "two demands" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
+    assert "cannot be combined" in run("audit", warner, "--gamma", "3", "--average-security", "1.5", status=2).err
 
 
 def test_a_sensitive_category_and_a_prior_are_never_left_out_in_silence(warner: str) -> None:
@@ -166,7 +166,7 @@ def test_reports_that_cannot_occur_and_parities_beyond_every_float_are_said_in_w
     assert shown.startswith(
         "both.json: a report changes the odds of any statement about the truth at most 1.03e+608-fold"
     )
-    assert "infinite" not in shown and "no bound" not in shown and "a suspicion of" in shown
+    assert "infinite" not in shown and "no bound" not in shown and "a probability of" in shown
     for demand in ([], ["--gamma", "3"], ["--rho", "0.1", "0.5"], ["--gamma", "1e700"]):
         status = 0 if demand in ([], ["--gamma", "1e700"]) else 1
         out = run("audit", "both.json", *demand, "--plot", "both.svg", "--force", status=status).out
@@ -182,7 +182,7 @@ def test_what_cannot_be_worked_out_for_a_large_product_is_left_out() -> None:
     run("design", "kronecker", "part.json", "part.json", "-o", "product.json")
     prior = ",".join(["1/10000"] * 10000)
     shown = run("audit", "product.json", "--prior", prior).out
-    assert "best guess is right  not worked out (0.0001 without the report)" in shown
+    assert "best guess is right  not computed (0.0001 without the report)" in shown
     assert "warning: left out: how often the best guess is right under the prior" in " ".join(shown.split())
     assert run("audit", "product.json", "--prior", prior, "--json").json()["guess_probability"] is None
     refused("audit", "product.json", "--average-security", "1.5", saying="10,000 by 10,000", kind="too_large")
@@ -234,19 +234,19 @@ def test_exact_numbers_stay_as_they_are_and_a_closed_demand_below() -> None:
     lines = shown("--rho", "0.1", "0.5", "--closed")
     assert lines[0].endswith("means that parity is below 9.")
     assert "  gamma, beta, Bayes factor  below 9" in lines
-    assert "  a suspicion of  stays below" in lines
+    assert "  a probability of  stays below" in lines
     assert not any("at most" in line for line in lines)
 
 
 def test_demands_for_nothing_and_local_diversity_are_not_said_to_bound_anything() -> None:
     lines = shown("--l", "5", "--k", "10")
     assert lines[0] == "l = 5 of 10 categories is as accurate as subset selection of parity 6."
-    assert any("l-diversity itself" in line and "no bound on parity" in line for line in lines)
-    assert "  a suspicion of  with subset selection can rise to at most" in lines
+    assert any("l-diversity itself" in line and "parity is unbounded" in line for line in lines)
+    assert "  a probability of  with subset selection can rise to at most" in lines
     assert run("convert", "--l", "5", "--k", "10", "--json").json()["l_parity"] == "inf"
     Path("all.csv").write_text("p,lower,upper\n0,0,1\n", encoding="utf-8")
     lines = shown("--curves", "all.csv")
-    assert lines[0] == "curves of all.csv allows any parity: nothing is asked, and every design meets it."
+    assert lines[0] == "curves of all.csv allows any parity, so every design meets it."
     assert shown("--gamma", "1e400")[0] == "gamma = 1e400 means that parity is at most 1e+400."
     assert "infinite" not in "\n".join([*lines, *shown("--gamma", "1e400")])
 
@@ -297,7 +297,7 @@ def test_a_missing_drawing_library_is_named(warner: str, monkeypatch: pytest.Mon
 def test_plan_writes_both_files_or_none() -> None:
     asked = ["choose", "--k", "10", "--epsilon", "1"]
     Path("d.json").write_text("mine", encoding="utf-8")
-    refused(*asked, "--plot", "p.svg", "-o", "d.json", saying="d.json exists")
+    refused(*asked, "--plot", "p.svg", "-o", "d.json", saying="the output d.json already exists")
     refused(*asked, "--plot", "p.gif", "-o", "e.json", saying=".gif")
     refused(*asked, "--plot", "e.svg", "-o", "e.svg", saying="also an input")
 

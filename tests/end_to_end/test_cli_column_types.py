@@ -160,7 +160,7 @@ def test_lists_in_a_role_are_refused_by_name() -> None:
     written(table(COLUMNS["list"]()), ".parquet")
     said = run("risk", "in.parquet", "--keys", "x", status=2).err
     assert "column 'x' holds list<element: int64>, which cannot be used" in said
-    assert "save this column as text, or leave it out" in said
+    assert "save this column as strings, or leave it out" in said
 
 
 def csv_of(names: str) -> None:
@@ -191,7 +191,7 @@ def test_a_name_that_two_columns_have(ending: str) -> None:
         words = command.format(file=f"in{ending}", ending=ending).split()
         check(run(*words, *(["--force"] if "-o" in words else []), status=None), f"{ending}: {role}")
     said = run("risk", f"in{ending}", "--keys", "x", status=2).err
-    assert "2 columns named 'x'" in said
+    assert "2 columns with the name 'x'" in said
     assert run("estimate", f"in{ending}", "--design", "good=w.json", "--json").json()["n"] in (4, 8)
 
 

@@ -71,14 +71,14 @@ def test_errors_hold_no_value_of_the_file(command: str, name: str) -> None:
 def test_the_row_is_told_and_the_value_if_asked_for() -> None:
     design = ("--design", "answer=w.json", "-o", "out.csv")
     said = refused("randomize", "too many fields.csv", *design, values=SECRET)
-    assert "data row 2 has 3 fields, and the first line has 2" in said
+    assert "data row 2 has 3 fields, but the first line has 2" in said
     said = refused("randomize", "unknown answer.csv", *design, values=SECRET)
-    assert "column 'answer': 1 of 2 values is no category in data row 2" in said
+    assert "column 'answer': 1 of 2 values is not a category of the design, in data row 2" in said
     with gzip.open("a.csv.gz", "wb") as file:
         file.write(b'id,answer\n1,"yes\nyes"\n\n2,no\n3,no,Bob Jones\n')
     assert "data row 3 has 3 fields" in refused("randomize", "a.csv.gz", *design, values=SECRET)
     said = refused("estimate", "no number.csv", "--design", "answer=w.json", "--weights", "w", values=SECRET)
-    assert "column 'w': the value in data row 2 is no number" in said
+    assert "column 'w': the value in data row 2 is not a number" in said
 
 
 def test_a_fault_keeps_its_text_to_itself(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

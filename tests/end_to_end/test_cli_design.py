@@ -65,8 +65,8 @@ BAD_MATRICES = [
     ("p.csv", "0.5,0.5\n0.5\n", ""),
     ("p.csv", "1.000000000001,0.5\n-0.000000000001,0.5\n", "negative"),
     ("p.csv", "0.5,0.6\n0.5,0.6\n", "sums to 1.2"),
-    ("p.csv", "0.5,x\n0.5,0.5\n", "not a finite number"),
-    ("p.csv", "0.5,inf\n0.5,0.5\n", "not a finite number"),
+    ("p.csv", "0.5,x\n0.5,0.5\n", "] must be a finite number, not"),
+    ("p.csv", "0.5,inf\n0.5,0.5\n", "] must be a finite number, not"),
     *(("p.json", content, "") for content in ("{", "[]", "[1, 2]", '{"a": 1}')),
     ("p.npy", "x", ""),
     ("p.txt", "1", ""),
@@ -86,7 +86,7 @@ def test_one_question_asked_twice_and_one_standard_output() -> None:
     assert (made["k"], made["m"], made["parity"]) == (2, 4, 9)
     assert load_design("twice.json").provenance["family"] == "repeated"
     design_file("c.json", "cheating-detection", "--p", "1/5")
-    refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="different things")
+    refused("design", "repeated", "w.json", "c.json", "-o", "no.json", saying="the devices have different categories")
     design_file("s.json", "subset", "--k", "4", "--gamma", "3")
     refused("design", "repeated", "s.json", "s.json", "-o", "no.json", saying="set")
 
@@ -101,9 +101,9 @@ def test_one_card_for_two_questions() -> None:
     even = [text.replace("3/4", "1/2").replace("1/4", "1/2") for text in outcomes]
     refused("design", "shared", *even, saying="cannot be estimated", kind="not_identifiable")
     assert run("design", "shared", *even, "--allow-unidentifiable", "--json").json()["k"] == 4
-    refused("design", "shared", *outcomes[:2], saying="0.75, not 1")
-    refused("design", "shared", "--outcome", "3/4", saying="has no design")
-    refused("design", "shared", "--outcome", "1=true.json", saying="one question only")
+    refused("design", "shared", *outcomes[:2], saying="weights[0] must be 1, not 0.75")
+    refused("design", "shared", "--outcome", "3/4", saying="does not name a design")
+    refused("design", "shared", "--outcome", "1=true.json", saying="a shared device needs two or more questions")
     refused("design", "shared", *outcomes[:2], "--outcome", "1/4=false.json", saying="outcome 1")
     refused("design", "shared", "--outcome", "75=true.json,true.json", saying="75")
 
@@ -144,18 +144,21 @@ def test_a_demand_in_place_of_a_parameter(args: list[str], parameters: dict[str,
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["k-ary", "--k", "2.5", "--gamma", "3"], "k = 2.5"),
+        (["k-ary", "--k", "2.5", "--gamma", "3"], "k must be a whole number, not 2.5"),
         (["k-ary", "--categories", "a,b,a", "--gamma", "3"], "'a' appears twice"),
         (["k-ary", "--categories", "a,b", "--k", "3", "--gamma", "3"], "--k 3"),
         (["k-ary", "--gamma", "3"], "--categories"),
         (["k-ary", "--k", "3"], "privacy demand"),
         (["warner", "--p", "a"], "'a'"),
-        (["warner", "--p", "0.7", "--categories", "a,b,c"], "3 categories"),
+        (
+            ["warner", "--p", "0.7", "--categories", "a,b,c"],
+            "name the sensitive category first",
+        ),
         (["matrix", "no-such.csv"], "no-such.csv"),
         (["forced", "--truth", "0.7", "--yes", "0.1"], "missing option '--no'"),
-        (["warner", "--p", "0.7", "--gamma", "3"], "--p and --gamma 3 both decide"),
-        (["warner", "--max-ratio", "4", "--gamma", "3"], "two bounds"),
-        (["warner", "--beta", "3", "--gamma", "3"], "are two demands"),
+        (["warner", "--p", "0.7", "--gamma", "3"], "--p cannot be combined with --gamma 3, as both set the protection"),
+        (["warner", "--max-ratio", "4", "--gamma", "3"], "cannot be combined with a privacy requirement"),
+        (["warner", "--beta", "3", "--gamma", "3"], "cannot be combined"),
         (["warner", "--max-ratio", "1"], "give a value above 1"),
         (["forced", "--yes", "0.2", "--max-ratio", "6"], "range from 1 to 5"),
     ],

@@ -66,7 +66,7 @@ def test_the_realised_design_is_the_one_to_estimate_with() -> None:
     made = load_design("r.json")
     assert made.exact_matrix()[0] == [Fraction(11, 19), Fraction(4, 19), Fraction(4, 19)]
     assert made.inputs == load_design("kary.json").inputs
-    assert "estimate with it" in made.provenance["note"]
+    assert "use it for estimation" in made.provenance["note"]
     page = Path("s.html").read_text(encoding="utf-8")
     assert "answer=r.json" in page and "not the one that was asked for" in page
     assert made.fingerprint in page
@@ -97,21 +97,21 @@ def test_two_questions() -> None:
     ("options", "saying"),
     [
         (["kary.json"], "cards, more than 1,000"),
-        (["warner.json", "--deck", "0"], "at least one card"),
-        (["warner.json", "--deck", "-2"], "at least one card"),
+        (["warner.json", "--deck", "0"], "--deck must be 1 or more"),
+        (["warner.json", "--deck", "-2"], "--deck must be 1 or more"),
         (["warner.json", "--deck", "x"], "--deck"),
-        (["warner.json", "--deck", "1000000"], "at most 1,000,000 cards"),
-        (["warner.json", "--dice", "--spinner"], "are two devices"),
-        (["warner.json", "--faces", "6"], "go with --dice"),
-        (["warner.json", "--coins", "--faces", "3"], "go with --dice"),
+        (["warner.json", "--deck", "1000000"], "the limit of cards must be from 1 to 100,000, not 1,000,000"),
+        (["warner.json", "--dice", "--spinner"], "--dice and --spinner cannot be combined"),
+        (["warner.json", "--faces", "6"], "--faces and --throws need --dice"),
+        (["warner.json", "--coins", "--faces", "3"], "--faces and --throws need --dice"),
         (["warner.json", "--dice", "--throws", "1"], "6 outcomes for 10 cards"),
-        (["warner.json", "--dice", "--faces", "1"], "faces = 1"),
+        (["warner.json", "--dice", "--faces", "1"], "faces must be a whole number from 2 to 100, not 1"),
         (["warner.json", "--not-less-private"], "the privacy of its design"),
-        (["kary.json", "--deck", "2", "--not-less-private"], "no deck of at most 2 cards"),
+        (["kary.json", "--deck", "2", "--not-less-private"], "cards cannot identify as many shares as the design"),
         (["missing.json"], "cannot read"),
         (["warner.json", "-o", "warner.json"], "also an input"),
         (["warner.json", "-o", "x", "--realised", "x"], "the same name"),
-        (["huge.json"], "at most 10,000"),
+        (["huge.json"], "entries is too large for a device; the limit is"),
     ],
 )
 def test_what_is_refused(options: list[str], saying: str) -> None:
@@ -126,7 +126,11 @@ def test_texts_are_saved_edited_and_printed() -> None:
     Path("t.json").write_text(json.dumps({**texts, "How to answer": "Wie"}), encoding="utf-8")
     run("device", "warner.json", "--texts", "t.json", "-o", "s.html")
     assert "<h1>Wie</h1>" in Path("s.html").read_text(encoding="utf-8")
-    for content, saying in (("[1]", "one text for each sentence"), ("{", "is not JSON"), ('{"a": 1}', "one text for")):
+    for content, saying in (
+        ("[1]", "one text for each sentence"),
+        ("{", "is not valid JSON"),
+        ('{"a": 1}', "one text for"),
+    ):
         Path("t.json").write_text(content, encoding="utf-8")
         refused("device", "warner.json", "--texts", "t.json", saying=saying)
     refused("device", "warner.json", "-o", "x.html", "--save-texts", "x.html", saying="the same name")

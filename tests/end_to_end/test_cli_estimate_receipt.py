@@ -60,7 +60,7 @@ def test_a_table_that_is_not_kept_texts_for_people_and_a_receipt_that_is_none(ma
     run(*lines[-1].split()[2:])
     refused(*estimate(receipt="codebook.json"), saying="no receipt of a release", kind="bad_data_file")
     refused(*estimate(receipt="nowhere.json"), saying="nowhere.json")
-    refused("estimate", "data.csv", "--columns", "roof", saying="--columns without --receipt")
+    refused("estimate", "data.csv", "--columns", "roof", saying="--columns needs --receipt")
 
 
 @pytest.mark.parametrize("style", ["md", "latex", "csv"])
@@ -71,16 +71,16 @@ def test_tables_for_a_paper(made: Written, style: str) -> None:
 @pytest.mark.parametrize(
     ("args", "saying"),
     [
-        (["--columns", "roof,roof"], "named twice"),
+        (["--columns", "roof,roof"], "a column name is empty or occurs twice"),
         (["--columns", "rof"], "no column 'rof'"),
-        (["--columns", "roof", "--weights", "region"], "column 'region': the value in data row 1 is no number"),
+        (["--columns", "roof", "--weights", "region"], "column 'region': the value in data row 1 is not a number"),
         (["--columns", "roof", "--strata", "sex"], "the values of 'sex' were randomized"),
         (["--columns", "roof", "--population", "900"], "--population with a matrix that is withheld"),
         (["--columns", "roof", "--method", "ml"], "--method ml"),
         (["--columns", "roof", "--interval", "score"], "interval"),
-        (["--plot", "x.svg"], "--plot draws one table"),
-        (["--direct", "region"], "--receipt and --direct"),
-        (["--design", "sex=x.json"], "--receipt and --design"),
+        (["--plot", "x.svg"], "--plot draws one table only"),
+        (["--direct", "region"], "--receipt cannot be combined with --direct"),
+        (["--design", "sex=x.json"], "--receipt cannot be combined with --design"),
     ],
 )
 def test_what_is_refused(made: Written, args: list[str], saying: str) -> None:
@@ -90,7 +90,7 @@ def test_what_is_refused(made: Written, args: list[str], saying: str) -> None:
 def test_released_values_are_no_domains_and_no_strata_of_true_ones(made: Written) -> None:
     """sex has a published design, roof was moved with a matrix that is withheld: by released roof, sex is biased."""
     text = run(*estimate("--columns", "sex", "--by", "roof")).out
-    assert "note: by roof: this table is not kept" in text and "bias up to" in text
+    assert "note: by roof: this table is not preserved by the release" in text and "bias up to" in text
     refused(*estimate("--columns", "sex", "--strata", "roof"), saying="'roof' were randomized")
     refused(*estimate("--columns", "roof", "--by", "roof"), saying="in --columns and in --by")
     run(*estimate("--columns", "sex", "--strata", "region"))

@@ -61,7 +61,15 @@ def test_files_are_kept_and_standard_output_is_one(chow: str) -> None:
     refused("improve", chow, "-o", "better.json", saying="exists")
     refused("improve", chow, "-o", "new.json", "--certificate", "better.json", saying="exists")
     refused("improve", chow, "-o", chow, "--force", saying="also an input")
-    refused("improve", chow, "-o", "x.json", "--certificate", "x.json", saying="both be x.json")
+    refused(
+        "improve",
+        chow,
+        "-o",
+        "x.json",
+        "--certificate",
+        "x.json",
+        saying="the design and the certificate would both be written to x.json",
+    )
     run("improve", chow, "-o", "better.json", "--gamma", "7", "--force")
     assert load_design("better.json").parity() == 7
     ran = run("improve", chow, "-o", "-")
@@ -81,7 +89,7 @@ def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -
     assert "warning: the report no becomes a certain acquittal" in shown
     assert "parity is infinite" in shown
     best = run("improve", "b.json", "--sensitive", "yes").out
-    assert best.startswith("b.json is the best design that protects yes alone")
+    assert best.startswith("b.json is the best design that protects only yes")
     assert max(map(len, (shown + best).splitlines())) <= 100
     Path("p.csv").write_text("0.7,0.1,0.1\n0.2,0.9,0.1\n0.1,0,0.8\n", encoding="utf-8")
     run("design", "matrix", "p.csv", "--categories", "a,b,c", "-o", "p.json")
@@ -90,21 +98,29 @@ def test_one_of_two_categories_and_where_the_theorem_does_not_apply(chow: str) -
     assert "against b it is c, against c it is a" in found["reason"]
     assert not Path("none.json").exists()
     shown = run("improve", "p.json", "--sensitive", "a", status=1)
-    assert "No better design that protects a alone is known for p.json" in shown.out
+    assert "No better design that protects only a is known for p.json" in shown.out
     assert shown.err == ""
 
 
 def test_bad_input(chow: str) -> None:
     refused("improve", "none.json", saying="none.json", kind="bad_design_file")
     refused("improve", chow, "--gamma", "2", saying="does not meet gamma = 2: its parity is 2.5")
-    refused("improve", chow, "--gamma", "1/2", saying="gamma = 1/2")
-    refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="two demands")
+    refused("improve", chow, "--gamma", "1/2", saying="gamma must be 1 or more, not 1/2")
+    refused("improve", chow, "--gamma", "3", "--epsilon", "1", saying="cannot be combined")
     refused("improve", chow, "--split", "magic", saying="magic", kind="usage")
     refused("improve", chow, "--sensitive", "maybe", saying="maybe", kind="unknown_category")
-    refused("improve", chow, "--sensitive", "yes", "--gamma", "3", saying="--sensitive and a demand")
+    refused(
+        "improve",
+        chow,
+        "--sensitive",
+        "yes",
+        "--gamma",
+        "3",
+        saying="--sensitive cannot be combined with a privacy requirement",
+    )
     refused("improve", chow, "--sensitive", "yes", "--split", "layers", saying="leave them out")
     design_file("l.json", "l-diverse", "--k", "4", "--l", "2")
-    assert "plan a design" in refused("improve", "l.json", saying="no bound on parity")
+    assert "choose a design" in refused("improve", "l.json", saying="parity of the design is unbounded")
     refused("improve", "l.json", "--gamma", "5", saying="does not meet gamma = 5")
     design_file("o.json", "oue", "--k", "100", "--gamma", "3")
     refused("improve", "o.json", saying="more than 1,000,000", kind="too_large")
@@ -153,14 +169,14 @@ def test_changed_and_bad_certificates(warner: str) -> None:
     assert found["meets"] is None
     refused("audit", warner, "--certificate", "proof.json", saying="exists")
     refused("audit", warner, "--certificate", warner, "--force", saying="also an input")
-    refused("audit", warner, "--certificate", "no/folder.json", saying="no folder")
-    refused("audit", warner, "--average-security", "1.5", "--certificate", "new.json", saying="bounds no parity")
-    refused("verify", warner, saying="no certificate", kind="bad_certificate")
+    refused("audit", warner, "--certificate", "no/folder.json", saying="does not exist")
+    refused("audit", warner, "--average-security", "1.5", "--certificate", "new.json", saying="does not bound parity")
+    refused("verify", warner, saying="not a certificate", kind="bad_certificate")
     refused("verify", "nothing.json", saying="cannot read", kind="bad_certificate")
     Path("broken.json").write_text("{", encoding="utf-8")
-    refused("verify", "broken.json", saying="not JSON", kind="bad_certificate")
+    refused("verify", "broken.json", saying="not valid JSON", kind="bad_certificate")
     refused("verify", "proof.json", "--design", "proof.json", saying="not a maskwell design file")
-    assert "give the name of a file" in run("audit", warner, "--certificate", "-", status=2).err
+    assert "give a file name" in run("audit", warner, "--certificate", "-", status=2).err
     run("audit", warner, "--certificate", "proof.json", "--force")
 
 
@@ -223,15 +239,15 @@ def test_a_certain_acquittal_is_named_and_a_set_may_be_sensitive() -> None:
 
 def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
     for options, said in (
-        (["--prior", "0.1,0.9"], "--prior without --measure hazard"),
+        (["--prior", "0.1,0.9"], "--prior needs --measure hazard"),
         (["--sensitive", "yes"], "--measure ratio"),
         (["--measure", "hazard"], "needs a prior"),
-        (["--measure", "hazard", "--prior", "1,2,3"], "not a distribution"),
-        (["--measure", "hazard", "--prior", ""], "the prior has no shares"),
+        (["--measure", "hazard", "--prior", "1,2,3"], "must be a distribution of positive shares"),
+        (["--measure", "hazard", "--prior", ""], "the prior must have shares"),
         (["--measure", "hazard", "--prior", "0.2,0.3,0.5"], "3 shares for 2 categories"),
-        (["--measure", "sensitive"], "needs the sensitive categories"),
-        (["--measure", "sensitive", "--sensitive", "maybe"], "no category 'maybe'"),
-        (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are called sensitive"),
+        (["--measure", "sensitive"], "needs sensitive categories"),
+        (["--measure", "sensitive", "--sensitive", "maybe"], "'maybe' is not one of the categories"),
+        (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are named as sensitive"),
         (["--at", "1"], "cannot be the protection"),
         (["--at", "there"], "not a finite number"),
     ):

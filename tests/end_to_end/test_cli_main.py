@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -27,6 +28,36 @@ def test_help_and_version() -> None:
     shown = run("--help").out
     assert all(name in shown for name in COMMANDS)
     assert re.fullmatch(r"maskwell \d+\.\d+\.\d+\S*\n", run("--version").out)
+    assert run("-V").out == run("--version").out
+
+
+def test_help_lists_options_by_section_after_an_example() -> None:
+    shown = run("estimate", "--help").out
+    titles = re.findall(r"^ {0,2}([A-Z][a-z]+:)$", shown, flags=re.MULTILINE)
+    assert titles == ["Example:", "Options:", "Sampling:", "Randomness:", "Input:", "Output:"]
+    sampling = shown.partition("Sampling:")[2].partition("Input:")[0]
+    assert "--strata" in sampling and "--design" not in sampling
+    assert "Documentation: https://" in shown.splitlines()[-1]
+    assert "Privacy:" in run("design", "k-ary", "--help").out
+
+
+def test_quiet_prints_errors_only_and_verbose_adds_time() -> None:
+    quiet = run("convert", "--epsilon", "1", "-q")
+    assert (quiet.out, quiet.err) == ("", "")
+    assert run("-q", "convert", "--epsilon", "1").out == ""
+    assert run("convert", "--epsilon", "1", "-q", "--json").json()["epsilon"] == 1
+    assert "error: " in run("convert", "--epsilon", "-1", "-q", status=2).err
+    assert re.search(r"note: \d+\.\d s", run("convert", "--epsilon", "1", "-v").err)
+    assert run("convert", "--epsilon", "1").err == ""  # what one command was asked for does not last
+
+
+def test_doctor_names_each_extra_of_the_package() -> None:
+    found = run("doctor", "--json").json()
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert {*found["extras"]} == {*declared["project"]["optional-dependencies"]} - {"all"}
+    assert found["kernels"] in ("compiled", "numpy")
+    shown = run("doctor").out
+    assert shown.startswith("maskwell ") and all(extra in shown for extra in found["extras"])
 
 
 @pytest.mark.parametrize("group", [[], ["design"]], ids=["maskwell", "design"])
@@ -37,7 +68,7 @@ def test_a_group_alone_shows_its_help(group: list[str]) -> None:
 
 def test_the_help_is_not_cut_and_loads_nothing_heavy() -> None:
     shown = " ".join(run("design", "--help").out.split())
-    assert " kronecker several variables, each with a design of its own matrix any matrix, read from a file " in shown
+    assert " kronecker several variables, each with its own design matrix any matrix, read from a file " in shown
     told = run("demo", "--help").out
     assert "\\b" not in told and "    maskwell demo -o first-look --json\n" in told
     probe = (
@@ -53,7 +84,7 @@ def test_the_help_is_not_cut_and_loads_nothing_heavy() -> None:
 def test_the_example_of_every_help_works(command: list[str]) -> None:
     shown = run(*command, "--help").out
     assert "--json" in shown and max(map(len, shown.splitlines())) <= 100
-    lines = [line.strip() for line in shown.partition("Example:\n")[2].splitlines() if line.strip()]
+    lines = [line.strip() for line in shown.partition("Example:\n")[2].partition("\n\n")[0].splitlines()]
     assert lines
     for line in lines:
         if line.startswith("printf"):

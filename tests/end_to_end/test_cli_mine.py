@@ -50,4 +50,6 @@ def test_bad_input_is_one_line(files, args, said) -> None:
 
 def test_a_design_of_another_kind(files) -> None:
     design_file("warner.json", "warner", "--p", "0.7")
-    assert "kind warner is not made for baskets" in refused("mine", "reports.csv", "--design", "warner.json")
+    assert "a design of kind warner is not available for baskets of items" in refused(
+        "mine", "reports.csv", "--design", "warner.json"
+    )

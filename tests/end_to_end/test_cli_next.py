@@ -76,7 +76,7 @@ COMMANDS = [
     ["device", "large.json", "--deck", "100"],
 ]
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b|\bCOLUMN\b")
-TO_FILL_IN = re.compile(r"DATA\.csv|ANSWERS\.csv|allow more than gamma = 1|keep it with -o|the same with")
+TO_FILL_IN = re.compile(r"DATA\.csv|ANSWERS\.csv|allow more than gamma = 1|save it with -o|the same with")
 """What a last line says that has no command to be run as it stands."""
 
 
@@ -126,7 +126,7 @@ def test_what_comes_next_works(command: list[str]) -> None:
     assert lines[-1].startswith("Next: "), lines[-1]
     assert max(map(len, lines)) <= 100, max(lines, key=len)
     following = command_of(lines[-1])
-    if "keep it with" in lines[-1]:
+    if "save it with" in lines[-1]:
         kept = re.search(r"-o (\S+)", lines[-1])
         assert kept is not None
         _tried([*command, "-o", kept[1].rstrip(",")])

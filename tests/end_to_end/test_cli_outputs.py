@@ -39,7 +39,7 @@ def test_no_option_takes_another_one_for_its_value(folder: Path) -> None:
             if not isinstance(option, click.Option) or option.is_flag or option.count or option.nargs > 1:
                 continue
             for name in option.opts:
-                refused(*names, name, "--help", saying=f"{name} has no value: '--help' is an option")
+                refused(*names, name, "--help", saying=f"{name} needs a value, but '--help' is an option")
                 tried += 1
     assert tried > 200
     assert [*folder.iterdir()] == []
@@ -48,7 +48,7 @@ def test_no_option_takes_another_one_for_its_value(folder: Path) -> None:
 @pytest.mark.parametrize("value", ["--jsno", "-f", "--", "-x.json"])
 def test_what_looks_like_an_option_is_no_file(value: str, folder: Path) -> None:
     design = ("design", "k-ary", "--k", "3", "--epsilon", "1")
-    refused(*design, "-o", value, saying=f"--output {value}: this looks like an option")
+    refused(*design, "-o", value, saying=f"--output {value}: {value} looks like an option")
     refused("release", "--new-key", value, saying="looks like an option")
     assert [*folder.iterdir()] == []
     run(*design, "-o", f"./{value}")
@@ -77,8 +77,8 @@ def test_devices_and_pipes_stay_what_they_are(folder: Path) -> None:
 
 def test_two_outputs_that_are_the_same_file(folder: Path) -> None:
     run("design", "k-ary", "--k", "3", "--epsilon", "1", "-o", "d.json")
-    refused("device", "d.json", "-o", "x", "--realised", "./x", saying="two outputs have the name")
-    refused("improve", "d.json", "-o", "x", "--certificate", "./x", saying="two outputs have the name")
+    refused("device", "d.json", "-o", "x", "--realised", "./x", saying="two outputs have the same name")
+    refused("improve", "d.json", "-o", "x", "--certificate", "./x", saying="two outputs have the same name")
     assert [path.name for path in folder.iterdir()] == ["d.json"]
 
 

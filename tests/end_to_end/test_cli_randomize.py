@@ -135,7 +135,7 @@ def test_unknown_categories_are_counted_over_the_whole_file(d: str, monkeypatch:
     told = "'smtms' (500 times), 'Never' (100 times)"
     command = ("randomize", "a.csv", "--design", "drugs=d.json", "-o", "r.csv")
     said = refused(*command, kind="unknown_category", values=told)
-    assert "column 'drugs': 600 of 1,000 values are no category, the first in data row 1" in said
+    assert "column 'drugs': 600 of 1,000 values are not categories of the design, the first in data row 1" in said
     assert "allowed: 'never', 'once', 'often'" in said
 
 
@@ -143,16 +143,36 @@ def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> No
     refused("randomize", answers, "--design", "drug=d.json", "-o", "r.csv", saying="did you mean 'drugs'?")
     refused("randomize", answers, "--design", "xyz=d.json", "-o", "r.csv", saying="id, drugs, note")
     args = ["--design", "drugs=d.json", "--design", "drugs=d.json"]
-    refused("randomize", answers, *args, "-o", "r.csv", saying="two designs for the column 'drugs'")
-    refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.xlsx", saying="known endings")
-    refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known endings")
+    refused("randomize", answers, *args, "-o", "r.csv", saying="two designs were given for the column 'drugs'")
+    refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.xlsx", saying="known extensions")
+    refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known extensions")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
     refused("randomize", answers, "--design", "drugs=none.json", "-o", "r.csv", saying="none.json")
-    refused("randomize", "a.xlsx", "--design", "drugs=d.json", "-o", "r.csv", saying="the ending .xlsx is not known")
-    refused("randomize", "a", "--design", "drugs=d.json", "-o", "r.csv", saying="a has no ending")
-    refused("randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs names no design file")
+    refused(
+        "randomize",
+        "a.xlsx",
+        "--design",
+        "drugs=d.json",
+        "-o",
+        "r.csv",
+        saying="a.xlsx: .xlsx is not a known file extension",
+    )
+    refused(
+        "randomize",
+        "a",
+        "--design",
+        "drugs=d.json",
+        "-o",
+        "r.csv",
+        saying="a needs a file extension that identifies its format",
+    )
+    refused(
+        "randomize", answers, "--design", "drugs", "-o", "r.csv", saying="--design drugs does not name a design file"
+    )
     for text, lacks in (("drugs=", "design file"), ("=d.json", "column"), ("d.json", "column")):
-        refused("randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} names no {lacks}")
+        refused(
+            "randomize", answers, "--design", text, "-o", "r.csv", saying=f"--design {text} does not name a {lacks}"
+        )
 
 
 @pytest.mark.parametrize("content", [b"id,drugs\n1,never,3\n", b"id,drugs\n1\n", b"\xff\xfe,drugs\n1,never\n"])
@@ -181,6 +201,6 @@ def test_a_key_keeps_the_draws_in_every_file(answers: str) -> None:
         run("randomize", source, *kept, "-o", output)
     assert column("one.csv") == column("two.csv.gz") == column("three.csv")[::-1] != column(answers)
     told = refused("randomize", answers, *kept[:4], "--id", "id", "-o", "four.csv")
-    assert "--key without --dataset" in told and "--id" in told
-    assert "--key without --id" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
+    assert "--key needs --dataset" in told and "--id" in told
+    assert "--key needs --id" in refused("randomize", answers, *kept[:6], "-o", "four.csv")
     assert "one of them" in refused("randomize", answers, *kept, "--seed", "1", "-o", "four.csv")

@@ -73,7 +73,7 @@ def test_references_are_named_alone_or_with_their_column(files):
     ).json()
     assert [row["term"] for row in content["coefficients"]][::2] == ["once: Intercept", "often: Intercept"]
     asked = ("regress", "s.csv", "--formula", "y ~ place", "--design", "y=w.json")
-    assert "--json and --format md" in run(*asked, "--json", "--format", "md", status=2).err
+    assert "--json cannot be combined with --format md" in run(*asked, "--json", "--format", "md", status=2).err
     refused(*asked, "--reference", "place=village", saying="the column 'place' has no category 'village'")
 
 
@@ -87,13 +87,13 @@ def test_smaller_models_and_marginal_effects(files):
     assert [row["term"] for row in content["marginal_effects"]] == ["age", "place[town vs country]"]
     out = fit("--smaller-model", "y ~ age", "--effects").out
     assert "test             against y ~ age: likelihood ratio test, chi2(1) = " in out
-    assert "change in the chance of yes" in out and max(map(len, out.splitlines())) <= 100
+    assert "change in the probability of yes" in out and max(map(len, out.splitlines())) <= 100
     weighted = fit("--weights", "w", "--smaller-model", "y ~ 1", "--reference", "yes")
     assert "Wald test, chi2(2)" in weighted.out and "compare models by Wald tests" in weighted.out
     table = fit("--effects", "--smaller-model", "y ~ age", "--format", "csv").out
     assert [row["term"] for row in csv.DictReader(io.StringIO(table))] == ["age", "place[town vs country]"]
     asked = ("regress", "s.csv", "--formula", "y ~ age", "--design", "y=w.json", "--smaller-model")
-    refused(*asked, "y ~ place", saying="the larger model does not hold 'place[T.town]' of the smaller one")
+    refused(*asked, "y ~ place", saying="the larger model does not include 'place[T.town]' of the smaller one")
 
 
 def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
@@ -101,12 +101,14 @@ def test_designs_that_do_not_belong_to_the_column_or_are_one_of_several(files):
     design_file("s2.json", "simmons", "--p", "1/3")
     args = ("regress", "s.csv", "--formula", "y ~ age")
     refused(
-        *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot tell 4 categories apart"
+        *args, "--design", "y=s1.json", saying="this design, one of several samples, cannot distinguish 4 categories"
     )
     groups = ("--design", "y[group=a]=s1.json", "--design", "y[group=b]=s2.json")
-    refused(*args, *groups, saying="these 2 designs together cannot tell 4 categories apart")
-    refused("regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are no category")
-    refused("regress", "s.csv", "--formula", "y ~ age", saying="neither --design nor --receipt")
+    refused(*args, *groups, saying="these 2 designs together cannot distinguish 4 categories")
+    refused(
+        "regress", "s.csv", "--formula", "y ~ age", "--design", "y=k.json", saying="are not categories of the design"
+    )
+    refused("regress", "s.csv", "--formula", "y ~ age", saying="--design or --receipt must be given")
     refused("regress", "no.csv", "--formula", "y ~ age", "--design", "y=w.json", saying="does not exist")
 
 
@@ -141,19 +143,19 @@ def test_what_has_no_finite_estimate_or_a_missing_value_is_told(files):
 @pytest.mark.parametrize(
     ("formula", "more", "saying"),
     [
-        ("y ~ agee", (), "the formula names 'agee', which is no column"),
+        ("y ~ agee", (), "the formula names 'agee', which is not a column"),
         ("y ~ exp(", (), "formula 'y ~ exp('"),
-        ("y ~ eval('1')", (), "there is no function 'eval'"),
+        ("y ~ eval('1')", (), "unknown function 'eval'"),
         ("y ~ age + I(2 * age)", (), "is a combination of the columns 'age'"),
         ("y ~ C(income)", (), "more rows than coefficients"),
-        ("age ~ place", (), "a design for 'y', which the formula does not name"),
+        ("age ~ place", (), "a design was given for 'y', which is not in the formula"),
         ("y ~ age", ("--weights", "wgt"), "no column 'wgt'"),
-        ("y ~ age", ("--weights", "place"), "no number"),
+        ("y ~ age", ("--weights", "place"), "is not a number"),
         ("y ~ age", ("--level", "95"), "level"),
-        ("income ~ y", ("--exponentiate",), "there are no odds"),
-        ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "forgets clusters"),
+        ("income ~ y", ("--exponentiate",), "leave it out: a linear regression has no odds ratios"),
+        ("y ~ age", ("--clusters", "psu", "--variance", "observed"), "ignores clusters and population"),
         ("y ~ age", ("--population", "500"), "a population of 500"),
-        ("y ~ 1", ("--plot", "c.svg"), "no coefficient to draw"),
+        ("y ~ 1", ("--plot", "c.svg"), "the model has no coefficients to draw"),
         ("y ~ age", ("--plot", "c.gif"), ".gif"),
     ],
 )

@@ -37,7 +37,7 @@ def test_respondents_for_a_test_in_a_complex_sample_with_a_picture() -> None:
     assert near["against"] > run(*asked, "--power", "0.8", "--n", "2000", "--json").json()["against"]
     shown = run(*asked, "--against", "0.15", "--power", "0.8").out
     assert shown.startswith(
-        "With w.json, 4,439 respondents find a share of 0.15 of yes instead of 0.1 with a chance of 0.8."
+        "With w.json, 4,439 respondents detect a share of 0.15 of yes instead of 0.1 with probability 0.8."
     )
     assert max(map(len, shown.splitlines())) <= 100
 
@@ -48,7 +48,7 @@ def test_strata_costs_and_samples() -> None:
     assert [part["n"] for part in found["strata"]] == [344, 156] and found["n"] == 500
     assert found["strata"][0]["fraction"] == pytest.approx(0.6875134) and len(found["design"]) == 2
     shown = run("sample-size", "--strata-file", path, "--margin", "0.05").out
-    assert shown.startswith("Divide 1,7") and "within 0.05 (95 %)" in shown
+    assert shown.startswith("Allocate 1,7") and "within 0.05 (95 %)" in shown
     one = table("stratum,share,pi,cost\ntown,0.6,0.2,1\nland,0.4,0.4,4\n")
     dear = run("sample-size", "w.json", "--strata-file", one, "--budget", "1000", "--json").json()
     assert dear["cost"] <= 1000 and dear["strata"][0]["n"] > dear["strata"][1]["n"] * 2
@@ -73,29 +73,41 @@ def test_strata_costs_and_samples() -> None:
     ("args", "said"),
     [
         (["w.json"], "give --n, --margin, or --power"),
-        (["w.json", "--n", "10", "--margin", "0.1"], "both given"),
-        (["w.json", "--margin", "0"], "margin = 0 is not strictly between"),
-        (["w.json", "--margin", "-0.1"], "margin = -0.1"),
-        (["w.json", "--margin", "0.1", "--level", "1.5"], "level = 1.5"),
+        (["w.json", "--n", "10", "--margin", "0.1"], "give one of them"),
+        (["w.json", "--margin", "0"], "margin must be strictly between 0 and 1, not 0"),
+        (["w.json", "--margin", "-0.1"], "margin must be strictly between 0 and 1, not -0.1"),
+        (["w.json", "--margin", "0.1", "--level", "1.5"], "level must be strictly between 0 and 1, not 1.5"),
         (["w.json", "--margin", "0.1", "--pi", "0.5,0.6"], "sums to 1.1"),
         (["w.json", "--margin", "0.1", "--pi", "0.5"], "1 share for 2 categories"),
-        (["w.json", "--n", "100", "--category", "maybe"], "no category 'maybe'"),
-        (["w.json", "--n", "100", "--deff", "0"], "deff = 0"),
-        (["w.json", "--n", "100", "--budget", "9"], "--budget has no meaning here"),
+        (["w.json", "--n", "100", "--category", "maybe"], "--category: 'maybe' is not one of the categories"),
+        (["w.json", "--n", "100", "--deff", "0"], "deff must be above 0, not 0"),
+        (["w.json", "--n", "100", "--budget", "9"], "--budget is not available here"),
         (["w.json", "--gamma", "2", "--n", "100"], "--gamma"),
-        (["w.json", "--power", "0.8", "--against", "0.2"], "shares under the hypothesis"),
-        (["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"], "no difference to find"),
+        (["w.json", "--power", "0.8", "--against", "0.2"], "a test needs the shares under the null hypothesis"),
+        (
+            ["w.json", "--power", "0.8", "--against", "0.1", "--pi", "0.1,0.9"],
+            "equals the share under the hypothesis, so no difference can be detected",
+        ),
         (
             ["w.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.9", "--plot", "t.svg"],
-            "--plot has no meaning",
+            "--plot is not available here",
         ),
-        (["k.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.4,0.5"], "needs the category"),
-        (["w.json", "v.json", "--n", "100"], "needs all respondents and the shares"),
+        (["k.json", "--power", "0.8", "--against", "0.2", "--pi", "0.1,0.4,0.5"], "shares needs a category"),
+        (
+            ["w.json", "v.json", "--n", "100"],
+            "a division among samples needs the number of respondents and the assumed shares",
+        ),
         (["w.json", "k.json", "--n", "100", "--pi", "0.1,0.9"], "categories differ"),
-        (["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"], "cannot estimate what is wanted"),
-        (["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"], "no answer 'x'"),
+        (
+            ["s1.json", "s1.json", "--n", "100", "--pi", "0.1,0.2,0.3,0.4"],
+            "these samples together do not identify what is to be estimated",
+        ),
+        (
+            ["s1.json", "s2.json", "--n", "9", "--pi", "0.1,0.2,0.3,0.4", "--category", "x"],
+            "--category: 'x' is not an answer",
+        ),
         (["s1.json", "--n", "100"], "shares cannot be estimated"),
-        (["--n", "10"], "no design to ask with"),
+        (["--n", "10"], "a design must be given"),
         (["--strata-file", "none.csv", "--n", "10"], "cannot read none.csv"),
         (["none.json", "--n", "10"], "none.json"),
     ],
@@ -111,11 +123,11 @@ def test_refused(args: list[str], said: str) -> None:
         ("stratum,share,pi,size\na,1,0.1,3\n", "has the columns"),
         ("stratum,share,pi\n", "has no rows"),
         ("", "has the columns none"),
-        ("stratum,share,pi\na,1\n", "line 2: 2 fields for 3 columns"),
+        ("stratum,share,pi\na,1\n", "line 2: there are 2 fields for 3 columns"),
         ("stratum,share,pi\na,0.5,0.1\nb,0.4,0.1\n", "sum to 0.9, not 1"),
-        ("stratum,share,pi\na,1,1.2\n", "line 2: pi = 1.2 is not a probability"),
+        ("stratum,share,pi\na,1,1.2\n", "line 2: pi must be between 0 and 1, not 1.2"),
         ("stratum,share,pi,design\na,1,0.2,nothing.json\n", "line 2: "),
-        ("stratum,share,pi,cost\na,1,0.2,0\n", "cost = 0 is not above 0"),
+        ("stratum,share,pi,cost\na,1,0.2,0\n", "cost must be above 0, not 0"),
     ],
 )
 def test_bad_strata(text: str, said: str) -> None:
@@ -125,8 +137,10 @@ def test_bad_strata(text: str, said: str) -> None:
 def test_strata_need_a_design() -> None:
     asked = ("--strata-file", table("stratum,share,pi\na,1,0.1\n"), "--n", "9")
     refused("sample-size", *asked, saying="stratum a has no design")
-    refused("sample-size", "w.json", "v.json", *asked, saying="2 design files")
-    refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi has no meaning here")
+    refused(
+        "sample-size", "w.json", "v.json", *asked, saying="--strata-file can be combined with one design file, not 2"
+    )
+    refused("sample-size", "w.json", *asked, "--pi", "0.1,0.9", saying="--pi is not available here")
 
 
 def test_rounded_shares_and_numbers_of_people_are_taken_and_what_was_done_is_said() -> None:

@@ -70,7 +70,7 @@ def test_standard_input_is_one_file_that_is_open() -> None:
     for line, said in (
         ("compare - -", b"standard input is empty, or was read already"),
         ("audit -", b"standard input is empty"),
-        ("estimate - --design answer=-", b"standard input cannot be both the rows and a design"),
+        ("estimate - --design answer=-", b"standard input cannot hold both the rows and a design"),
     ):
         ended = run_command(line.split(), Path(), stdin=b"" if line == "audit -" else design)
         assert ended.status == 2

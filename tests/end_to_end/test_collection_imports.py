@@ -160,7 +160,7 @@ def test_columns_of_one_name_are_an_error_and_hints_name_options_that_exist(
     assert reports(url, code) == 1
     export = table(tmp_path / "export.csv", 3, ids=True)
     words = ("survey", "import", code, export, "--database", url, "--encoding", "latin-1")
-    assert "are for tables" in run(*words, status=2).err
+    assert "apply to tables" in run(*words, status=2).err
 
 
 BOUNDED = """

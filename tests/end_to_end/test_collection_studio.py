@@ -178,14 +178,14 @@ def arrive(store: Store, code: str, *unions: int) -> None:
 
 def delete(page: Any, code: str) -> None:
     """Only with the title, typed."""
-    page.get_by_text("Delete for good").first.click()
+    page.get_by_text("Delete permanently").first.click()
     page.get_by_label("Type the title").fill("pay")
-    press(page, "Delete for good")
+    press(page, "Delete permanently")
     page.get_by_text("The title does not match.").wait_for()
     page.go_back()
-    page.get_by_text("Delete for good").first.click()
+    page.get_by_text("Delete permanently").first.click()
     page.get_by_label("Type the title").fill("Pay")
-    press(page, "Delete for good")
+    press(page, "Delete permanently")
     page.wait_for_url("**/studio")
     assert page.locator(f'a[href="/studio/s/{code}"]').count() == 0
 
@@ -267,7 +267,7 @@ def test_results_without_a_script_and_wrong_addresses_help(people: Any, service:
         answered = page.goto(service.address + path)
         assert answered.status == 404 and "text/html" in answered.headers["content-type"]
         assert "default-src 'none'" in answered.headers["content-security-policy"]
-        page.get_by_role("heading", name="There is nothing at this address").wait_for()
+        page.get_by_role("heading", name="This address does not exist").wait_for()
     refused = page.request.get(f"{service.address}/nowhere", headers={"Accept": "application/json"})
     assert refused.json()["error"]["code"] == "not-found"
     assert page.request.get(f"{service.address}/favicon.ico").headers["content-type"] == "image/svg+xml"

@@ -118,7 +118,7 @@ def test_a_released_folder_is_a_survey_and_what_cannot_be_described_is_refused(t
     shares = survey.shares("sex")
     assert isinstance(shares, mw.Shares) and shares.n == 120
     assert isinstance(survey.shares(), mw.Shares)
-    with pytest.raises(ParameterError, match="not the folder of a release"):
+    with pytest.raises(ParameterError, match="not a release folder"):
         mw.Survey.from_release(tmp_path)
     with pytest.raises(MaskwellError, match="must be a list of When"):
         mw.estimate({"y": ["yes"], "g": [1]}, {"y": [({"g": 1}, DECKS["1"])]})

@@ -20,6 +20,8 @@ from tests.support.fuzzing import run_command
 from tests.support.pages import write_files
 from tests.support.running_service import free_port
 
+from maskwell.cli.help_page import DOCUMENTATION
+
 LONGEST = 300
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -105,5 +107,16 @@ def test_commands_do_what_the_page_shows(page, tmp_path, monkeypatch):
 
 
 def test_the_readme_shows_commands_and_a_wrong_output_would_be_noticed():
-    assert len(steps(ROOT / "README.md")) >= 4
+    assert len(steps(ROOT / "README.md")) >= 3
     assert not doctest.OutputChecker().check_output("parity 3\n", "parity 2\n", FLAGS)
+
+
+def test_the_readme_fits_a_screen_names_its_field_and_links_to_pages():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    terms = ("randomized response", "post-randomization", "PRAM", "local differential privacy", "disclosure control")
+    assert [term for term in terms if term not in text] == [] and len(text.split()) <= 450
+    targets = re.findall(r"\]\((\S+?)\)", text)
+    pages = [target.removeprefix(f"{DOCUMENTATION}/") for target in targets]
+    assert all(target.startswith(f"{DOCUMENTATION}/") for target in targets)
+    files = [page.replace(".html", ".md").replace("_images", "images") for page in pages]
+    assert [name for name in files if not (ROOT / "docs" / name).exists()] == []

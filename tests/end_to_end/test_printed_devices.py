@@ -193,7 +193,7 @@ def test_odd_labels(how: dict[str, Any]) -> None:
 
 @together("labels", [[1, "1", 2], ["a b", "a  b", "c"], ["a", "", "b"], ["a", "  ", "b"]], ids=str)
 def test_labels_that_cannot_be_told_apart_on_paper(labels: list[Hashable]) -> None:
-    with pytest.raises(LabelError, match="told apart on paper"):
+    with pytest.raises(LabelError, match="look the same on paper"):
         make_device(mw.design("k-ary", categories=Categories.of(labels), gamma=3))
 
 

@@ -102,4 +102,4 @@ def test_a_folder_that_was_deleted_meanwhile(folder: Path) -> None:
     away = "mkdir gone && cd gone && rmdir ../gone && maskwell"
     assert shell(folder, f"{away} audit {folder / 'd.json'}").returncode == 0
     check_told(shell(folder, f"{away} audit d.json"), b"No such file")
-    check_told(shell(folder, f"{away} design warner --p 0.7 -o d.json"), b"the working folder does not exist")
+    check_told(shell(folder, f"{away} design warner --p 0.7 -o d.json"), b"the working folder no longer exists")

@@ -5,6 +5,7 @@ import datetime as dt
 import decimal
 import io
 import random
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -330,5 +331,31 @@ def test_damaged_labelled_files(folder: Path, kind: str) -> None:
         output = rng.choice(["o.csv", "o.parquet", f"o{ending}"])
         randomize = ["randomize", path.name, "--design", "y=numbers.json", "--missing", "drop", "-o", output]
         _run(rng.choice([randomize, ["estimate", path.name, "--design", "y=numbers.json"]]), folder, quick=number != 0)
+        (folder / output).unlink(missing_ok=True)
+        path.unlink()
+
+
+def test_damaged_workbooks(folder: Path) -> None:
+    """Parts of an Excel file are damaged before they are packed again, since the archive detects all other damage."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("python_calamine")
+    for number in numbers(8):
+        rng, path = random.Random(f"workbook {number}"), folder / f"{number}.xlsx"
+        with xlsxwriter.Workbook(str(path)) as book:
+            sheet = book.add_worksheet()
+            for row in range(rng.choice([2, 30])):
+                sheet.write_row(
+                    row, 0, [rng.choice(["y", "yes", "no"]) if row else "y", rng.random(), rng.choice(WORDS)]
+                )
+        with zipfile.ZipFile(path) as parts:
+            held = {name: parts.read(name) for name in parts.namelist()}
+        struck = rng.choice([*held, "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"])
+        held[struck] = damage(rng, held[struck], rng.choice([*held.values()]))
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
+            for name, content in held.items():
+                parts.writestr(name, content)
+        output = rng.choice(["o.csv", "o.xlsx"])
+        randomize = ["randomize", path.name, "--design", "y=d.json", "--missing", "drop", "-o", output]
+        _run(rng.choice([randomize, ["estimate", path.name, "--design", "y=d.json"]]), folder, quick=number != 0)
         (folder / output).unlink(missing_ok=True)
         path.unlink()

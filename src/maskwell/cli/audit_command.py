@@ -37,9 +37,9 @@ class Asked:
 
 @opt.command(Asked)
 def audit(asked: Asked) -> int:
-    """Say what the design in the file D promises, from its exact numbers.
+    """Report what the design in the file D promises, from its exact numbers.
 
-    With a demand, the exit status is 1 when the design does not meet it.
+    With a privacy requirement, the exit status is 1 when the design does not meet it.
     """
     if "numpy" not in sys.modules and not any(name in os.environ for name in THREADS):
         os.environ[THREADS[0]] = "1"  # of linear algebra: several wait for each other

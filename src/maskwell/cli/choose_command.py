@@ -38,7 +38,7 @@ class Asked:
     pi: str | None = opt.option(metavar="A,B,...")
     category: str | None = opt.option(metavar="A")
     sampling: dict[str, Any] = opt.packed(COMPLEX)
-    level: str | None = opt.option(metavar="L", help=f"Level of the intervals; {LEVEL} by default.")
+    level: str | None = opt.option(metavar="L", help=f"Confidence level of the intervals (default {LEVEL}).")
     output: str | None = opt.option("-o", "--output", type=opt.FilePath(), metavar="D.json")
     plot: str | None = opt.shared(opt.plot_option("privacy against error for all designs"))
     picture: str | None = opt.option(type=click.Choice(["frontier", "variance"]))
@@ -48,13 +48,13 @@ class Asked:
 
 @opt.command(Asked)
 def choose(asked: Asked) -> None:
-    """Choose a design for a privacy demand: all designs ranked, one recommended, and how many respondents it needs.
+    """Rank all designs for a privacy requirement, recommend one, and compute its sample size.
 
-    Subset selection of the best size adds least variance. K-ary randomized response is recommended where it
+    Subset selection of the best size adds the least variance. K-ary randomized response is recommended if it
     needs at most 5 % more respondents, because a report is one category.
 
-    With --answers, repeated: several questions for each person under one demand, each with a device of its own or all
-    of them as one question.
+    With --answers, repeated: several questions for each person under one privacy requirement, each with its own
+    device, or all of them as one question.
     """
     if asked.questions:
         _choose_for_questions(asked)

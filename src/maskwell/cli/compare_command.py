@@ -24,10 +24,10 @@ class Asked:
 
 @opt.command(Asked)
 def compare(asked: Asked) -> None:
-    """Compare two designs fairly: which one tells more, with a proof, as they are and at equal protection.
+    """Compare two designs fairly: which one is more informative, with a proof, as given and at equal protection.
 
-    Variances are ranked only where both designs protect equally; otherwise the less private one is first made as
-    private as the other: within its family where it has one, else by letting some respondents answer at random.
+    Variances are ranked at equal protection only. Otherwise the less private design is first made as private as the
+    other: within its family if it has one, else by letting some respondents answer at random.
     """
     from maskwell.privacy.measures import Measure
     from maskwell.reports.text.order_report import compare_report

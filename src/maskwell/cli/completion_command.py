@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.options import example, json_option
 from maskwell.cli.output import print_json
 
@@ -16,11 +17,12 @@ WHERE = {
 
 
 @click.command(
+    cls=HelpPage,
     epilog=example(
         "maskwell completion bash > ~/.local/share/bash-completion/completions/maskwell",
         'maskwell completion zsh > "${fpath[1]}/_maskwell"',
         "maskwell completion fish > ~/.config/fish/completions/maskwell.fish",
-    )
+    ),
 )
 @click.argument("shell", type=click.Choice(list(WHERE)))
 @json_option
@@ -28,7 +30,7 @@ WHERE = {
 def completion(ctx: click.Context, shell: str, *, as_json: bool) -> None:
     """Print the script that completes commands, options and file names in SHELL.
 
-    Write it where the shell looks for it, as below; the folder must exist. It works in every shell started afterwards.
+    Save it where the shell looks for it, as below; the folder must exist. It works in shells that start afterwards.
     """
     kind = get_completion_class(shell)
     assert kind is not None

@@ -26,9 +26,9 @@ class Asked:
 
 @opt.command(Asked)
 def convert(asked: Asked) -> None:
-    """Put one privacy demand in every language: gamma, epsilon, beta, Bayes factor, rho.
+    """Convert a privacy requirement between gamma, epsilon, beta, Bayes factor and rho.
 
-    With --l and --k it starts from local l-diversity: the gamma at which subset selection is as accurate.
+    With --l and --k, convert local l-diversity: to the gamma at which subset selection is as accurate.
     """
     from maskwell.reports.text.privacy_report import convert_report
     from maskwell.verbs.convert import convert as convert_demand

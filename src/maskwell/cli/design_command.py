@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from maskwell.cli import options as opt
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.main import CommandGroup
 from maskwell.cli.output import print_json, print_lines
 from maskwell.errors import ParameterError, TooLargeError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-RATIO_HELP = "Instead of {}: how many times likelier a report may be from the sensitive category, at most."
+RATIO_HELP = "Instead of {}: largest likelihood ratio of a report in favour of the sensitive category."
 
 
 class FamilyGroup(CommandGroup):
@@ -51,11 +52,11 @@ def design() -> None:
     """Make a design file."""
 
 
-OUTPUT_HELP = "Where the design file goes; - is standard output."
+OUTPUT_HELP = "File for the design; - is standard output."
 AVERAGE = "--average mixes the designs that are equal by symmetry: shares may then be estimated"
 SUBSET = "maskwell design subset makes a design from which shares can be estimated"
 MOST_ITEMS = 62  # bits of a report that one code numbers
-UTILITY_HELP = "What is made largest: mutual-information, chi-square, total-variation or guess."
+UTILITY_HELP = "Utility to maximise: mutual-information, chi-square, total-variation or guess."
 
 SAVING: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("-o", "--output"), {"type": opt.FilePath(), "metavar": "D.json", "help": OUTPUT_HELP}),
@@ -129,13 +130,11 @@ def _family_command(procedure: Procedure) -> click.Command:
     if procedure.needs_categories:
         params.append(click.Option(["--k"], metavar="K", help="Number of categories, labelled 0, 1, 2, ..."))
     if "reports" not in procedure.fixed:
-        params.append(
-            click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
-        )
+        params.append(click.Option(["--reports"], metavar="X,Y,...", help="Labels of the reports, in the same form."))
     if procedure.may_fail:
-        allow = "Make it even if shares cannot be estimated from its reports."
+        allow = "Allow a design from which shares cannot be estimated."
         params.append(click.Option(["--allow-unidentifiable"], is_flag=True, help=allow))
-    return click.Command(
+    return HelpPage(
         procedure.name,
         params=[*params, *(click.Option(names, **shape) for names, shape in SAVING)],
         callback=_callback(procedure),
@@ -224,14 +223,14 @@ def _read(parameter: Parameter, value: Any) -> Any:
     ),
 )
 @click.argument("file", type=opt.FilePath())
-@click.option("--rows", is_flag=True, help="Lines of FILE are truths and sum to one, instead of columns.")
+@click.option("--rows", is_flag=True, help="Lines of FILE, instead of columns, are true categories and sum to one.")
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
-@click.option("--reports", metavar="X,Y,...", help="Labels of the reports, typed in the same way.")
+@click.option("--reports", metavar="X,Y,...", help="Labels of the reports, in the same form.")
 @saving
 def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None, **where: Any) -> None:
-    """Any matrix: lines are reports, columns are truths and sum to one.
+    """Any matrix: lines are reports, columns are true categories and sum to one.
 
-    FILE holds numbers or fractions: CSV, alone or with a line of category labels and a first column of report labels;
+    FILE has numbers or fractions: CSV, with or without a line of category labels and a first column of report labels;
     JSON, a list of lists; or NPY.
     """
     from maskwell.verbs.design import design as make_design
@@ -255,7 +254,9 @@ def matrix(file: str, *, rows: bool, categories: str | None, reports: str | None
 @click.option("--categories", metavar="A,B,...", help=f"Labels of the true categories. {opt.LABELS_HELP}")
 @click.option("--k", metavar="K", help="Number of categories, labelled 0, 1, 2, ...")
 @click.option("--utility", metavar="U", default="mutual-information", show_default=True, help=UTILITY_HELP)
-@click.option("--average", is_flag=True, help="Mix all designs that are equal by symmetry: shares stay estimable.")
+@click.option(
+    "--average", is_flag=True, help="Mix all designs that are equal by symmetry, so that shares can be estimated."
+)
 @saving
 def extremal(
     pi: str,
@@ -267,10 +268,10 @@ def extremal(
     demand: dict[str, Any],
     **where: Any,
 ) -> None:
-    """The most useful reports for assumed shares, by a linear program; up to 14 categories.
+    """The design of the largest utility for assumed shares, by a linear program; up to 14 categories.
 
-    It is optimal for the shares that you assume. Where it cannot tell all shares apart, it says so, and --average or
-    maskwell design subset gives a design that can.
+    It is optimal for the assumed shares only. If it does not identify all shares, a note says so; --average or
+    maskwell design subset gives a design that does.
 
     Source: Kairouz, Oh and Viswanath 2016.
     """
@@ -301,15 +302,15 @@ def _of_designs(name: str, file: str, short_help: str, told: str) -> None:
 _of_designs(
     "kronecker",
     "both.json",
-    "several variables, each with a design of its own",
-    "Several variables, each randomized by its own design; the first is slowest.",
+    "several variables, each with its own design",
+    "Several variables, each randomized by its own design; the first one varies slowest.",
 )
 _of_designs(
     "repeated",
     "twice.json",
     "one question asked several times of the same person",
     "One question asked several times of the same person, by designs over the same categories.\n\nThe report is the "
-    "tuple of all answers. Each further answer tells more about the person.",
+    "tuple of all answers. Each further answer reveals more about the person.",
 )
 
 
@@ -327,15 +328,15 @@ _of_designs(
     metavar="W=D1,D2,...",
     multiple=True,
     required=True,
-    help="Chance of an outcome, and what it does to the answer of each question. Repeat for every outcome.",
+    help="Probability of an outcome, and a design for each question. Repeat for every outcome.",
 )
-@click.option("--allow-unidentifiable", is_flag=True, help="Make it even if shares cannot be estimated from it.")
+@click.option("--allow-unidentifiable", is_flag=True, help="Allow a design from which shares cannot be estimated.")
 @saving
 def shared(outcomes: tuple[str, ...], *, allow_unidentifiable: bool, **where: Any) -> None:
     """Several questions answered by one draw from one device.
 
-    The outcomes of the device have chances that sum to 1; each names one design file for every question. With a draw of
-    its own for every question use maskwell design kronecker instead.
+    The outcomes of the device have probabilities that sum to 1; each names one design file for every question. If every
+    question has its own draw, use maskwell design kronecker instead.
     """
     from maskwell.verbs.design import design as make_design
 

@@ -46,14 +46,13 @@ class Asked:
 
 @opt.command(Asked)
 def device(asked: Asked) -> None:
-    """Cards, dice, coins or a spinner that carry out the design in the file D, as sheets to print.
+    """Print cards, dice, coins or a spinner that realise the design in the file D.
 
-    The sheets tell the respondent how to answer and what anyone could conclude, the interviewer what to do, and keep a
-    record of the device. Designs that go back to a named procedure get its classical cards; the others get cards with a
-    line for each true answer.
+    The sheets explain to respondents how to answer and what anyone could conclude, instruct interviewers, and document
+    the device. Designs from a named procedure get its classical cards; others, a line for each true answer.
 
-    A device is exact. Where that would take too many cards, --deck N rounds to at most N, and then the design that the
-    device realises (--realised) must be used to estimate, not D.
+    A device is exact by default. If that needs too many cards, --deck N rounds to at most N; estimate then with the
+    design that the device realises (--realised), not with D.
     """
     from maskwell.core.atomic import check_outputs
     from maskwell.reports.device.device_report import device_report

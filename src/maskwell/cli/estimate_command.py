@@ -66,10 +66,10 @@ class Asked(opt.OfRows):
 def estimate(asked: Asked) -> None:
     """Estimate the true shares behind the reports in FILE, with standard errors and intervals.
 
-    Several --design give the table of all these columns together. --weights, --strata, --clusters, --population and
-    --replicates say how the rows were sampled; without them they are a simple random sample of a large population.
+    Several --design estimate the joint table of all these columns. --weights, --strata, --clusters, --population and
+    --replicates describe the sampling plan (default: a simple random sample from a large population).
 
-    --receipt in place of --design estimates from a released file, as its receipt allows.
+    --receipt instead of --design estimates from a released file.
     """
     from maskwell.core.exact import check_probability
     from maskwell.verbs.estimate import answer

@@ -29,14 +29,14 @@ class Asked:
 
 @opt.command(Asked)
 def improve(asked: Asked) -> int:
-    """Find a design that is as private as the one in the file D and tells more.
+    """Find a more informative design at the privacy level of the design in the file D.
 
-    Without a demand the better design has the same parity. With one, it uses all that the demand allows; D must meet
-    it. The reports of D can be made from those of the better design by a second draw, so nothing is lost. Where
-    nothing can be gained, D2.json holds the design as it was, and the exit status is 0.
+    Without a privacy requirement, the better design has the same parity. With one, which D must meet, it uses all that
+    is allowed. A second draw turns reports of the better design into reports of D, so no information is lost. If
+    nothing can be gained, D2.json holds the unchanged design, and the exit status is 0.
 
-    With --sensitive only one category is protected, as in a survey where nobody minds being found innocent. The exit
-    status is 1 where no better design of that kind is known.
+    With --sensitive only one category is protected, as in a survey where no one objects to being cleared. The exit
+    status is 1 if no better design of that kind is known.
     """
     from maskwell.core.atomic import check_outputs, write_files
     from maskwell.designs.wire import dumps

@@ -23,28 +23,34 @@ from typing import Any, NoReturn
 import click
 
 from maskwell import cli as commands
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.output import (
     BAD_INPUT,
     FAULT,
     OK,
     STOPPED,
+    Loudness,
     NobodyReadsError,
     flushed,
+    is_verbose,
     prepare_streams,
     print_error,
     print_lines,
+    set_loudness,
     unwritten,
 )
 from maskwell.core.extras import lacking_extra
-from maskwell.core.phrases import as_typed, masked
+from maskwell.core.phrases import Printed, as_typed, masked
 from maskwell.errors import LeftoverWarning, MaskwellError
 
 SHOW_VALUES = "--show-values"
 AT_ONCE = 1  # second
 
 
-class CommandGroup(click.Group):
+class CommandGroup(HelpPage, click.Group):
     """A group that suggests the nearest command for one it does not know."""
+
+    command_class = HelpPage
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[Any, Any, list[str]]:
         """Find the command, or say which there are."""
@@ -91,7 +97,8 @@ class LazyGroup(CommandGroup):
         sys.exit(self._run(arguments, prog_name or "maskwell", *rest, **extra))
 
     def _run(self, args: list[str], prog_name: str, *rest: Any, **extra: Any) -> int:
-        as_json, printed_to = "--json" in args, sys.stdout
+        as_json, printed_to, start = "--json" in args, sys.stdout, time.monotonic()
+        set_loudness(Loudness.USUAL)
         try:
             with _notes_for_warnings(), _interrupts(), as_typed():
                 status = super().main(args, prog_name, *rest, **extra)
@@ -108,7 +115,7 @@ class LazyGroup(CommandGroup):
             print_error("usage", _usage_message(error), _usage_hint(error), as_json=as_json, typed=args)
         except (click.Abort, KeyboardInterrupt):
             ignore_signals()
-            hint = "an output that was not complete is not there; run it again"
+            hint = "no partial output was kept; run the command again"
             print_error("stopped", "stopped before the end", hint, as_json=as_json)
             return STOPPED
         except SystemExit:
@@ -129,8 +136,22 @@ class LazyGroup(CommandGroup):
             print_error("fault", _fault(error), _kept(error), as_json=as_json)
             return FAULT
         else:
+            if is_verbose():
+                print_lines([_used(time.monotonic() - start)], err=True)
             return status if isinstance(status, int) else OK
         return BAD_INPUT
+
+
+def _used(seconds: float) -> str:
+    """The time of a command and, where the system counts it, the memory."""
+    try:
+        import resource
+    except ImportError:
+        memory = ""
+    else:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        memory = f", {Printed(peak / 2**20):,.0f} MiB of memory at most"
+    return f"note: {Printed(seconds):.1f} s{memory}"
 
 
 class _Stop:
@@ -161,7 +182,7 @@ def _interrupts() -> Iterator[None]:
 
 
 def obey_signals() -> None:
-    """From now on they end the command; those that whoever started it wants to be ignored, as nohup does, are."""
+    """End the command on these signals from now on; those that its parent ignores, as nohup does, stay ignored."""
     for number in _signals():
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)
@@ -200,7 +221,7 @@ def _kept(error: Exception) -> str:
 
 @contextmanager
 def _notes_for_warnings() -> Iterator[None]:
-    """What earlier runs left is told like any other note."""
+    """Report what earlier runs left, like any other note."""
     with warnings.catch_warnings():
         usual = warnings.showwarning
 
@@ -220,7 +241,7 @@ def _usage_message(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         return f"no such option: {error.option_name}"
     if isinstance(error, click.BadParameter) and _choices(error):
-        return f"{_name(error)}: there is no choice {error.message.partition(' is not one of ')[0]}"
+        return f"{_name(error)}: unknown value {error.message.partition(' is not one of ')[0]}"
     text = error.format_message().strip().removesuffix(".")
     return text[:1].lower() + text[1:]
 
@@ -286,10 +307,10 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
     cls=LazyGroup,
     summaries=commands.COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First steps: maskwell demo. Exit status: 0 done, 1 the answer is no, 2 bad input or usage, 3 a fault.",
+    epilog="First steps: maskwell demo. Exit status: 0 success, 1 negative answer, 2 bad input, 3 internal fault.",
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+    "-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
 )
 def cli() -> None:
     """Randomized response: design, audit, randomize, estimate.

@@ -27,11 +27,11 @@ class Asked(opt.OfRows):
 
 @opt.command(Asked)
 def mine(asked: Asked) -> None:
-    """Frequent itemsets and rules from the randomized baskets in FILE.
+    """Estimate frequent itemsets and rules from the randomized baskets in FILE.
 
     A basket is a list of items in one column, with blanks between them, a report as randomize writes it, or one column
-    of 1 and 0 for each item. Supports and confidences are those of the true baskets, with standard errors; --weights,
-    --strata, --clusters, --population and --replicates say how the rows were sampled.
+    of 1 and 0 for each item. Estimates are for the true baskets, with standard errors; --weights, --strata,
+    --clusters, --population and --replicates describe the sampling plan.
     """
     opt.check_plot(asked.plot, force=asked.force, inputs=[asked.file])
     from maskwell.estimation.sampling.sampling_description import Sampling

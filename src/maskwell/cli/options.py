@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.main import SHOW_VALUES
 from maskwell.cli.output import form_said
 from maskwell.errors import DataFileError, LabelError, ParameterError
@@ -39,7 +40,7 @@ _GROUPED = re.compile(r'(.+?\[(?:[^\[\]"]|"(?:[^"]|"")*")+\])=(.+)')
 
 
 class FilePath(click.Path):
-    """The name of a file as it was typed; shells complete it, and whoever opens it says what is wrong with it."""
+    """The name of a file as it was typed; shells complete it, and the code that opens it reports what is wrong."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Nothing is looked up here; what looks like an option is none, unless it is a file's place that says so."""
@@ -53,7 +54,7 @@ class TwoNumbers(click.types.StringParamType):
     """Two numbers in a row; the next option is none of them."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As it was typed: whoever needs the number reads it."""
+        """As it was typed: the code that needs the number reads it."""
         if str(value).startswith("-") and not any(character.isdigit() for character in str(value)):
             raise ParameterError("rho-takes-two-numbers", value=value)
         return value
@@ -93,7 +94,7 @@ def shared(decorator: Callable[[F], F]) -> Any:
 def command(fields: type[T], name: str | None = None) -> Callable[[Callable[[T], Any]], click.Command]:
     """A command that takes one value with all its options, its own fields before inherited ones.
 
-    What its help says of options, and its examples, stand in ``help.toml``.
+    The help of its options, and its examples, are in ``help.toml``.
     """
 
     def register(function: Callable[[T], Any]) -> click.Command:
@@ -108,7 +109,7 @@ def command(fields: type[T], name: str | None = None) -> Callable[[Callable[[T],
         for field in reversed([*fields.__annotations__, *inherited]):
             decorated = getattr(fields, field)(field)(decorated)
         words = _help()[name or function.__name__]
-        made = click.command(name, cls=click.Command, epilog=example(*words["examples"]))(decorated)
+        made = click.command(name, cls=HelpPage, epilog=example(*words["examples"]))(decorated)
         for parameter in made.params:
             if isinstance(parameter, click.Option) and parameter.help is None:
                 parameter.help = words.get(str(parameter.name)) or _help()["shared"][parameter.name]
@@ -130,11 +131,11 @@ def _of_several(*names: str, **shape: Any) -> Callable[[F], F]:
 json_option = _of_several("--json", "as_json", is_flag=True)
 show_values_option = _of_several(SHOW_VALUES, is_flag=True, expose_value=False)
 _FORM = {
-    "separator": ("SIGN", "What stands between the fields of a CSV file: , ; | : tab or space."),
-    "encoding": ("NAME", "How a CSV file is written: utf-8, windows-1252, latin-1, ..."),
-    "decimal": ("SIGN", "What stands before decimals in a CSV file: . or a comma."),
+    "separator": ("SIGN", "Field separator of a CSV file: , ; | : tab or space"),
+    "encoding": ("NAME", "Encoding of a CSV file: utf-8, windows-1252, latin-1, ..."),
+    "decimal": ("SIGN", "Decimal sign of a CSV file: . or a comma"),
 }
-_FOUND_OUT = " Found out from the file if left out."
+_DETECTED = " (default: detected)."
 
 
 def text_form_options(*files: str) -> Callable[[F], F]:
@@ -152,7 +153,7 @@ def text_form_options(*files: str) -> Callable[[F], F]:
                 return command(*args, **given)
 
         for name, (metavar, words) in reversed(_FORM.items()):
-            run = click.option(f"--{name}", metavar=metavar, help=words + _FOUND_OUT)(run)
+            run = click.option(f"--{name}", metavar=metavar, help=words + _DETECTED)(run)
         return cast("F", run)
 
     return decorate
@@ -178,9 +179,9 @@ DESIGNS: dict[str, Any] = {
     "metavar": "COL=D",
     "multiple": True,
     "help": "Column and design file; A,B=D for a product of designs or for reports of two answers, 'A[G=1]=D' for rows "
-    "where G is 1 ('A[G=\"x, y\"]=D' with a comma). Repeat for more.",
+    "where G is 1 ('A[G=\"x, y\"]=D' with a comma). Repeatable.",
 }
-BY_ROWS = {**DESIGNS, "help": f"{DESIGNS['help']} 'A=warner(p=B)' takes the parameter of each row from the column B."}
+BY_ROWS = {**DESIGNS, "help": f"{DESIGNS['help']} 'A=warner(p=B)' reads the parameter of each row from column B."}
 designs_option = click.option("--design", "designs", required=True, **DESIGNS)
 designs_if_any_option = click.option("--design", "designs", **BY_ROWS)
 

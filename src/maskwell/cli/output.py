@@ -19,7 +19,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from enum import StrEnum
 from typing import Any, TextIO, cast
+
+import click
 
 from maskwell.core.documents import json_form
 from maskwell.core.phrases import HINT, MESSAGE, Printed, in_ascii, in_json, masked, shorten, visible
@@ -41,9 +44,59 @@ def print_json(content: Mapping[str, Any]) -> None:
     _write(text)
 
 
+class Loudness(StrEnum):
+    """How much a command prints for people."""
+
+    QUIET = "quiet"
+    USUAL = "usual"
+    VERBOSE = "verbose"
+
+
+_LOUDNESS: ContextVar[Loudness] = ContextVar("loudness", default=Loudness.USUAL)
+
+
+def set_loudness(loudness: Loudness) -> None:
+    """Print as much from now on."""
+    _LOUDNESS.set(loudness)
+
+
+def is_verbose() -> bool:
+    """Whether time and memory are reported."""
+    return _LOUDNESS.get() is Loudness.VERBOSE
+
+
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines for people."""
-    _write("\n".join(visible(with_form(line)) for line in lines), err=err)
+    """Print lines for people, unless the command is quiet."""
+    if _LOUDNESS.get() is not Loudness.QUIET:
+        _print_lines(lines, err=err)
+
+
+def _print_lines(lines: Iterable[str], *, err: bool) -> None:
+    coloured = is_coloured(err=err)
+    shown = (visible(with_form(line)) for line in lines)
+    _write("\n".join(map(_coloured, shown) if coloured else shown), err=err)
+
+
+_COLOURS: dict[str, dict[str, Any]] = {
+    "error:": {"fg": "red", "bold": True},
+    "hint:": {"fg": "cyan"},
+    "note:": {"fg": "yellow"},
+    "Next:": {"fg": "cyan"},
+    "Yes:": {"fg": "green", "bold": True},
+    "No:": {"fg": "red", "bold": True},
+}
+
+
+def is_coloured(*, err: bool = False) -> bool:
+    """Whether a stream is a terminal with colours, and NO_COLOR is not set."""
+    stream = sys.stderr if err else sys.stdout
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and stream is not None and stream.isatty()
+
+
+def _coloured(line: str) -> str:
+    word, space, rest = line.partition(" ")
+    return f"{click.style(word, **_COLOURS[word])}{space}{rest}" if word in _COLOURS else line
 
 
 _FORM_OPTIONS: ContextVar[str] = ContextVar("form_options", default="")
@@ -53,7 +106,7 @@ _READS_A_FILE = re.compile(r"(Next: |#   )maskwell (estimate|mine|randomize|regr
 
 @contextmanager
 def form_said(options: Mapping[str, str | None]) -> Iterator[None]:
-    """While this lasts, commands that are told next read their files as these options say."""
+    """While this lasts, suggested next commands include these options for reading their files."""
     words = [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
     before = _FORM_OPTIONS.set(f" {shlex.join(words)}" if words else "")
     try:
@@ -63,7 +116,7 @@ def form_said(options: Mapping[str, str | None]) -> Iterator[None]:
 
 
 def with_form(line: str) -> str:
-    """A line that tells what to type next, with the options that say how files are read; any other as it is."""
+    """A line that suggests the next command, with the options for reading its files; any other line unchanged."""
     if line.startswith("Next: "):  # standard input cannot be read again
         line = _STANDARD_INPUT.sub("FILE", line)
     options = _FORM_OPTIONS.get()
@@ -71,7 +124,7 @@ def with_form(line: str) -> str:
 
 
 def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
-    """Print a text. Where standard output takes none, that is an error; where standard error does, nobody is told."""
+    """Print a text. A closed standard output is an error; a closed standard error is ignored."""
     stream = sys.stderr if err else sys.stdout
     try:
         if stream is None:
@@ -84,7 +137,7 @@ def _write(text: str, *, err: bool = False, end: str = "\n") -> None:
 
 
 class NobodyReadsError(DataFileError):
-    """Who read standard output has enough, as ``head`` has after its lines; nothing is told about it."""
+    """The reader of standard output has enough, as ``head`` has after its lines; this is not reported."""
 
 
 def unwritten(error: OSError) -> DataFileError:
@@ -153,14 +206,14 @@ def print_error(
         words |= {word for word in f"{message} {hint}".split() if len(word) > LONG_WORD}
         message, hint = shorten(fitted(message, words, MESSAGE), MESSAGE), shorten(fitted(hint, words, HINT), HINT)
     more = {"values": values} if values else {}
-    print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
+    _print_lines([f"error: {message}", f"hint: {hint}", *(f"values: {text}" for text in more.values())], err=True)
     if as_json:
         with suppress(DataFileError):  # where standard output takes nothing, it was told above
             print_json({"error": {"code": code, "message": message, "hint": hint, **more}})
 
 
 def _one_line(text: str) -> str:
-    """As it will be printed: escapes take more room than what they stand for."""
+    """As it will be printed: escapes take more room than what they represent."""
     return visible(" ".join(text.split()))
 
 
@@ -174,6 +227,7 @@ def fitted(text: str, words: Iterable[str], width: int) -> str:
 
 
 LOG_SECONDS = 10.0  # how often a log hears how far the work is
+VERBOSE_SECONDS = 1.0  # with --verbose
 
 
 class Progress:
@@ -185,24 +239,26 @@ class Progress:
     def __init__(self) -> None:
         self._there = sys.stderr is not None
         self._terminal = self._there and sys.stderr.isatty()
+        self._quiet = _LOUDNESS.get() is Loudness.QUIET
         self._start = self._last = time.monotonic()
         self._printed = False
         self._state = self._logged = ""
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+        self._pause = VERBOSE_SECONDS if is_verbose() else LOG_SECONDS
 
     def __call__(self, rows: int, share: float | None) -> None:
         """Say how far it is."""
         percent = "" if share is None else f"  {Printed(100 * share):3.0f} %"
         self._state = f"{rows:,} rows{percent}"
         now = time.monotonic()
-        if not self._terminal or now - self._start < 1 or now - self._last < 0.2:
+        if not self._terminal or self._quiet or now - self._start < 1 or now - self._last < 0.2:
             return
         self._last, self._printed = now, True
         _write(f"\r  {self._state}", err=True, end="")
 
     def __enter__(self) -> Progress:
-        if self._there and not self._terminal:
+        if self._there and not self._terminal and not self._quiet:
             self._thread = threading.Thread(target=self._log, name="maskwell-progress", daemon=True)
             self._thread.start()
         return self
@@ -215,7 +271,7 @@ class Progress:
             _write("\r" + " " * 40 + "\r", err=True, end="")
 
     def _log(self) -> None:
-        while not self._ended.wait(LOG_SECONDS):
+        while not self._ended.wait(self._pause):
             state, before, self._logged = self._state, self._logged, self._state
             parts = [state, "working" if state == before else ""]
             _write(f"  {', '.join(filter(None, parts))}  ({Printed(time.monotonic() - self._start):.0f} s)", err=True)

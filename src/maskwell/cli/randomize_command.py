@@ -28,10 +28,10 @@ class Asked(opt.OfRows):
 
 @opt.command(Asked)
 def randomize(asked: Asked) -> None:
-    """Randomize columns of FILE, in one pass, whatever its size; the other columns are copied as they are.
+    """Randomize columns of FILE in one pass, whatever its size; other columns are copied unchanged.
 
-    Files by ending: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows and, with labels and missing codes kept,
-    .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
+    Formats by extension: .csv .tsv (or .csv.gz .bz2 .zst) .parquet .arrow .arrows .xlsx; with labels and missing
+    codes, .sav .dta .xpt (.sas7bdat is read only); - is standard input or output. FILE may be a folder, with partitions
     such as year=2025, or a pattern in quotes: 'part-*.csv'.
     """
     from maskwell.core.keyed import KeyedRandom
@@ -62,7 +62,7 @@ def randomize(asked: Asked) -> None:
             progress=progress,
         )
     if not done.private:
-        click.echo("note: drawn from a seed: not private, whoever knows the seed can undo it", err=True)
+        click.echo("note: seeded draws are not private: anyone who knows the seed can undo them", err=True)
     if asked.as_json:
         print_json(done.to_dict())
     else:

@@ -48,13 +48,13 @@ class Asked(opt.OfRows):
 
 @opt.command(Asked)
 def regress(asked: Asked) -> None:
-    """Regression on the true answers behind the reports in FILE.
+    """Fit a regression of the true answers behind the reports in FILE.
 
-    The outcome, predictors or both may be randomized: give the design of each. Two categories of the outcome make a
-    logistic, more a multinomial regression; numbers a linear one on a randomized predictor. The last category of a
-    design is the reference, and the first one of a text column, unless --reference names another.
+    The outcome, predictors or both may be randomized: give the design of each. An outcome with two
+    categories gives a logistic regression, with more a multinomial one; a numeric outcome gives a linear regression on
+    a randomized predictor. The reference is the last category of a design, the first of a text column, or --reference.
 
-    --receipt in place of --design fits a released file, where its receipt allows it.
+    --receipt instead of --design fits a model to a released file, if its receipt allows it.
     """
     from maskwell.core.exact import check_probability
     from maskwell.engines.model_predictors import References
@@ -98,8 +98,12 @@ def _survey(asked: Asked) -> tuple[Survey, dict[str, str]]:
 
     assignments, paths = opt.read_assignments(asked.designs, asked.file) if asked.designs else (None, {})
     if (assignments is None) == (asked.receipt is None):
-        both = "neither --design nor --receipt" if asked.receipt is None else "both --design and --receipt"
-        raise ParameterError(both, hint="give one of them: it says how columns were randomized")
+        both = (
+            "--design or --receipt must be given"
+            if asked.receipt is None
+            else "--design cannot be combined with --receipt"
+        )
+        raise ParameterError(both, hint="give one of them: it states how columns were randomized")
     sampling, codes = Sampling(**asked.sampling), asked.missing_codes or None
     survey = Survey(asked.file, assignments, sampling, missing=asked.missing, missing_codes=codes)
     if asked.receipt is not None:

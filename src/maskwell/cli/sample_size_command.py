@@ -38,9 +38,9 @@ class Asked:
 
 @opt.command(Asked, name="sample-size")
 def sample_size(asked: Asked) -> None:
-    """Respondents for a margin, or for a test with a given power, with the design file D.
+    """Compute the number of respondents for a margin, or for a test of given power, with the design file D.
 
-    With --strata-file or several files: how to divide respondents among strata, or among samples.
+    With --strata-file or several design files: allocate respondents to strata or samples.
     """
     from maskwell.verbs.sample_size import read_strata
     from maskwell.verbs.sample_size import sample_size as size_of

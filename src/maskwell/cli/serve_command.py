@@ -23,7 +23,7 @@ class Asked:
 def serve(asked: Asked) -> None:
     """Run the collection service: respondents answer in the browser, and only reports arrive.
 
-    The respondent's device draws the report; the service never sees an answer. Stop it with Ctrl-C.
+    The respondent's device draws the report, so the service never sees an answer. Stop it with Ctrl-C.
     """
     from maskwell.collection.server import prepare, serve
     from maskwell.collection.settings import Settings

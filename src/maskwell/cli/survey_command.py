@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Said: TypeAlias = tuple[dict[str, Any], list[str]]  # the JSON object that a command prints, and its lines for people
 database_option = click.option(
-    "--database", metavar="URL", help="The database of the service; maskwell-surveys.db in this folder by default."
+    "--database", metavar="URL", help="Database of the service (default: maskwell-surveys.db in this folder)."
 )
 
 
@@ -85,9 +85,9 @@ def _at(database: str | None) -> str:
 
 @_command("add", "maskwell survey add survey.toml", "maskwell survey add survey.toml --owner ann")
 @click.argument("file", type=FilePath())
-@click.option("--owner", metavar="NAME", help="Account that owns the survey in the studio (default: none yet).")
+@click.option("--owner", metavar="NAME", help="Account that owns the survey in the studio (default: none).")
 def add(file: str, owner: str | None, database: str | None) -> Said:
-    """Keep a survey file as a draft; it is not open yet."""
+    """Store a survey file as a draft, which is not open yet."""
     from maskwell.collection.desk import read_survey
 
     read_survey(file)  # one that is refused leaves no new database
@@ -102,7 +102,7 @@ def add(file: str, owner: str | None, database: str | None) -> Said:
 @click.argument("code")
 @click.argument("name")
 def owner(code: str, name: str, database: str | None) -> Said:
-    """Make an account an owner of a survey, so that the studio shows it there."""
+    """Make an account an owner of a survey, so that it appears in the account's studio."""
     content = _desk(database).own(code, name)
     return content, [f"owners of {content['title']}: {', '.join(content['owners'])}"]
 
@@ -133,12 +133,12 @@ def list_(database: str | None) -> Said:
     "group",
     type=click.Choice(["page", "check", "offline", "form"]),
     default="page",
-    help="Where the texts are shown (default page, the respondent's page).",
+    help="Where the texts are shown (default: page, the respondent's page).",
 )
 @json_option
 @_saying
 def texts(language: str, group: str) -> Said:
-    """Print the texts of the pages in English, as a table of a survey file to be translated into a language."""
+    """Print the English texts of the pages, as a table of a survey file, for translation into a language."""
     from maskwell.collection.page_texts import text_table
 
     table = text_table(language, group)
@@ -148,7 +148,7 @@ def texts(language: str, group: str) -> Said:
 @_command("open", "maskwell survey open 3f0c2a91d4")
 @click.argument("code")
 def open_(code: str, database: str | None) -> Said:
-    """Take reports from now on; the survey is frozen."""
+    """Open a survey for reports; its designs are then frozen."""
     content = _desk(database).open_survey(code)
     return content, [
         f"open: {content['title']}",
@@ -160,18 +160,20 @@ def open_(code: str, database: str | None) -> Said:
 @_command("close", "maskwell survey close 3f0c2a91d4")
 @click.argument("code")
 def close(code: str, database: str | None) -> Said:
-    """Take no more reports."""
+    """Close a survey: it accepts no more reports."""
     content = _desk(database).close_survey(code)
     return content, [f"closed: {content['title']}, {content['reports']:,} reports"]
 
 
 @_command("invite", "maskwell survey invite 3f0c2a91d4 --count 500 -o links.txt")
 @click.argument("code")
-@click.option("--count", metavar="N", required=True, help="How many.")
-@click.option("-o", "--output", metavar="FILE", required=True, help="Where the links go, one a line.")
-@click.option("--address", metavar="URL", default="", help="Of the service, such as https://survey.example.org.")
+@click.option("--count", metavar="N", required=True, help="Number of links.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="File for the links, one for each line.")
+@click.option(
+    "--address", metavar="URL", default="", help="Address of the service, such as https://survey.example.org."
+)
 def invite(code: str, count: str, output: str, address: str, database: str | None) -> Said:
-    """Make single-use links; they are written to a file and told nowhere else."""
+    """Make single-use links; they are written to a file and shown nowhere else."""
     content = _desk(database).invite(code, count, output, address)
     return content, [f"{content['invitations']:,} links in {output}"]
 
@@ -179,7 +181,7 @@ def invite(code: str, count: str, output: str, address: str, database: str | Non
 @_command("results", "maskwell survey results 3f0c2a91d4")
 @click.argument("code")
 def results(code: str, database: str | None) -> Said:
-    """What the reports say so far."""
+    """Show the results so far."""
     desk = _desk(database, reads=True)
     content = desk.results(code)
     return content, desk.result_lines(content)
@@ -196,13 +198,13 @@ def results(code: str, database: str | None) -> Said:
     "--from",
     "source",
     type=click.Choice(["offline", "qualtrics", "odk", "kobo", "limesurvey", "surveyjs", "table"]),
-    help="Where the file comes from (default: detected from its columns).",
+    help="Source of the file (default: detected from its columns).",
 )
-@click.option("--again", is_flag=True, help="Count a file without ids once more, as reports of other people.")
+@click.option("--again", is_flag=True, help="Count a file without ids again, as reports of other people.")
 @text_form_options("file")
 @show_values_option
 def import_(code: str, file: str, source: str | None, database: str | None, *, again: bool) -> Said:
-    """Take reports from elsewhere: an export of a platform or a tablet, or a table with a column for each question."""
+    """Import reports: an export of a survey platform or a tablet, or a table with a column for each question."""
     desk = _desk(database)
     content = desk.import_file(code, file, source, again=again)
     return content, desk.import_lines(content)
@@ -210,22 +212,26 @@ def import_(code: str, file: str, source: str | None, database: str | None, *, a
 
 @_command("embed", "maskwell survey embed 3f0c2a91d4 --name cash --for qualtrics -o cash.js")
 @click.argument("code")
-@click.option("--name", metavar="NAME", required=True, help="A sensitive question of the survey.")
+@click.option("--name", metavar="NAME", required=True, help="Name of a sensitive question of the survey.")
 @click.option(
-    "--for", "platform", type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]), required=True, help="The program."
+    "--for",
+    "platform",
+    type=click.Choice(["qualtrics", "limesurvey", "surveyjs"]),
+    required=True,
+    help="Survey platform.",
 )
-@click.option("-o", "--output", metavar="FILE", required=True, help="The snippet; it must not exist yet.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="File for the snippet; it must not exist yet.")
 def embed(code: str, name: str, platform: str, output: str, database: str | None) -> Said:
-    """Write the snippet that asks one question inside another survey program and hands it the report only."""
+    """Write a snippet that asks one question within another survey platform, which receives the report only."""
     content = _desk(database, reads=True).embed(code, name, platform, output)
     return content, [f"the snippet is in {output}; its first lines say where to paste it"]
 
 
 @_command("offline", "maskwell survey offline 3f0c2a91d4 -o survey.html")
 @click.argument("code")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The page; it must not exist yet.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="File for the page; it must not exist yet.")
 def offline(code: str, output: str, database: str | None) -> Said:
-    """Write the survey as one page that works on a tablet without a network and keeps reports until the export."""
+    """Write the survey as one page that works offline on a tablet and keeps reports until they are exported."""
     content = _desk(database, reads=True).offline(code, output)
     return content, [
         f"the page is in {output}: copy it to the tablet",
@@ -235,10 +241,12 @@ def offline(code: str, output: str, database: str | None) -> Said:
 
 @_command("form", "maskwell survey form 3f0c2a91d4 --device dice -o form.xlsx")
 @click.argument("code")
-@click.option("--device", type=click.Choice(["cards", "dice"]), required=True, help="What respondents draw with.")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The form; it must not exist yet.")
+@click.option(
+    "--device", type=click.Choice(["cards", "dice"]), required=True, help="Device that respondents draw with."
+)
+@click.option("-o", "--output", metavar="FILE", required=True, help="File for the form; it must not exist yet.")
 def form(code: str, device: str, output: str, database: str | None) -> Said:
-    """Write the survey as an XLSForm for ODK and KoBo, with dice or cards; only what is said is entered."""
+    """Write the survey as an XLSForm for ODK and KoBo, with dice or cards; only the report is entered."""
     content = _desk(database, reads=True).form(code, device, output)
     return content, [
         f"the form is in {output}: upload it to ODK Central or KoBo",
@@ -248,12 +256,16 @@ def form(code: str, device: str, output: str, database: str | None) -> Said:
 
 @_command("export", "maskwell survey export 3f0c2a91d4 -o collected")
 @click.argument("code")
-@click.option("-o", "--output", metavar="FOLDER", required=True, help="A folder that does not exist yet.")
+@click.option("-o", "--output", metavar="FOLDER", required=True, help="New folder.")
 @click.option(
-    "--format", "kind", type=click.Choice(["csv", "parquet", "sav", "dta"]), default="csv", help="Of the reports."
+    "--format",
+    "kind",
+    type=click.Choice(["csv", "parquet", "sav", "dta"]),
+    default="csv",
+    help="Format of the reports (default csv).",
 )
 def export(code: str, output: str, kind: str, database: str | None) -> Said:
-    """Write reports, designs and codebook into a new folder, ready for maskwell estimate."""
+    """Write reports, designs and codebook to a new folder, ready for maskwell estimate."""
     content = _desk(database, reads=True).export(code, output, kind)
     return content, [f"{content['rows']:,} rows in {output}", *content["next"]]
 
@@ -261,9 +273,9 @@ def export(code: str, output: str, kind: str, database: str | None) -> Said:
 @_command("check", "maskwell survey check 3f0c2a91d4")
 @click.argument("code")
 def check(code: str, database: str | None) -> Said:
-    """Count all reports of a survey again, and say whether the running counts are equal.
+    """Recount all reports of a survey, and compare with the running counts.
 
-    The exit status is 1 when something differs.
+    The exit status is 1 if they differ.
     """
     desk = _desk(database, reads=True)
     content = desk.check(code)
@@ -272,16 +284,16 @@ def check(code: str, database: str | None) -> Said:
 
 @_command("delete", "maskwell survey delete 3f0c2a91d4 --confirm")
 @click.argument("code")
-@click.option("--confirm", is_flag=True, help="Without this nothing is deleted.")
+@click.option("--confirm", is_flag=True, help="Confirm the deletion; without it nothing is deleted.")
 def delete(code: str, database: str | None, *, confirm: bool) -> Said:
-    """Delete a survey with all its reports, for good."""
+    """Delete a survey with all its reports, permanently."""
     content = _desk(database).delete(code, sure=confirm)
     return content, [f"deleted: {content['title']}, {content['reports']:,} reports"]
 
 
 @_command("keys", "maskwell survey keys")
 def keys(database: str | None) -> Said:
-    """List the keys of programs: whose they are, when they were made and last used, when they expire."""
+    """List the access keys of programs: owner, creation, last use and expiry."""
     content = {"keys": [key.to_dict() for key in _desk(database, reads=True).accounts.list_keys()]}
     lines = [
         f"{key['handle']}  {key['account']}: {key['name']}, scope {key['scope']}, made {key['made']}, "
@@ -294,16 +306,16 @@ def keys(database: str | None) -> Said:
 @_command("revoke", "maskwell survey revoke 5d41402abc4b")
 @click.argument("handle")
 def revoke(handle: str, database: str | None) -> Said:
-    """End one key, by what maskwell survey keys prints before its name."""
+    """Revoke an access key by its handle, which maskwell survey keys prints."""
     content = _desk(database).accounts.revoke(handle).to_dict()
     return content, [f"revoked: {content['name']}, of {content['account']}"]
 
 
 @_command("password", "maskwell survey password ann")
 @click.argument("name")
-@click.option("--password", metavar="WORD", help="The password (default: asked for, or read from standard input).")
+@click.option("--password", metavar="WORD", help="New password (default: asked for, or read from standard input).")
 def password(name: str, password: str | None, database: str | None) -> Said:
-    """Give an account a new password; all its sessions and keys end."""
+    """Set a new password for an account; all its sessions and keys end."""
     desk, typed = _desk(database), _asked() if password is None else password
     content = {"account": name, "ended": desk.accounts.reset_password(name, typed)}
     ended = "session or key" if content["ended"] == 1 else "sessions and keys"
@@ -334,9 +346,9 @@ def _held(content: Mapping[str, Any]) -> str:
 
 
 @_command("backup", "maskwell survey backup -o backup.db")
-@click.option("-o", "--output", metavar="FILE", required=True, help="The copy; it must not exist yet.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="File for the copy; it must not exist yet.")
 def backup(output: str, database: str | None) -> Said:
-    """Write a copy of the whole database, while the service runs."""
+    """Write a copy of the whole database; the service may be running."""
     content = _desk(database, reads=True).backup(output)
     return content, [f"{_held(content)} in {output}"]
 
@@ -344,7 +356,7 @@ def backup(output: str, database: str | None) -> Said:
 @_command("restore", "maskwell survey restore backup.db")
 @click.argument("file", type=FilePath())
 def restore(file: str, database: str | None) -> Said:
-    """Put a copy back into a database that has no surveys."""
+    """Restore a copy into a database without surveys."""
     from maskwell.collection.desk import check_backup
 
     check_backup(file)

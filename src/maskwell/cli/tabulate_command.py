@@ -28,7 +28,7 @@ class Asked(opt.OfRows):
 
 @opt.command(Asked)
 def tabulate(asked: Asked) -> None:
-    """Estimate the table of two columns or more: shares, margins, odds ratios, a test of independence."""
+    """Estimate the table of two or more columns: shares, margins, odds ratios and a test of independence."""
     from maskwell.estimation.sampling.sampling_description import Sampling
     from maskwell.verbs.described_survey import Survey
     from maskwell.verbs.inputs import names_of

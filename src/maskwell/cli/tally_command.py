@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maskwell.cli import options as opt
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.output import Progress, print_json, print_lines
 from maskwell.core.categories import Categories
 
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=HelpPage,
     epilog=opt.example(
         "printf 'answer\\nyes\\nno\\nno\\n' > reports.csv",
         "maskwell design warner --p 0.7 -o warner.json",
         "maskwell tally reports.csv --design answer=warner.json",
-    )
+    ),
 )
 @click.argument("file", type=opt.FilePath())
 @opt.designs_option
-@click.option("--counts", metavar="COL", help="Column with the number of reports that each row stands for.")
+@click.option("--counts", metavar="COL", help="Column with the number of reports that each row represents.")
 @opt.missing_option
 @opt.missing_codes_option
 @opt.text_form_options("file")

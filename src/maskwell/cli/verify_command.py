@@ -8,32 +8,34 @@ from pathlib import Path
 
 import click
 
+from maskwell.cli.help_page import HelpPage
 from maskwell.cli.options import FilePath, example, json_option
 from maskwell.cli.output import ANSWER_IS_NO, OK, print_json, print_lines
 
 
 @click.command(
+    cls=HelpPage,
     epilog=example(
         "maskwell design warner --p 0.7 -o warner.json",
         "maskwell audit warner.json --rho 0.1 0.5 --certificate proof.json",
         "maskwell verify proof.json --design warner.json",
-    )
+    ),
 )
 @click.argument("what", metavar="CERTIFICATE|FOLDER", type=FilePath())
-@click.option("--design", metavar="D", type=FilePath(), help="A design file that the certificate should be about.")
-@click.option("--source", metavar="FILE", type=FilePath(), help="The true file that the release should be of.")
-@click.option("--plan", metavar="P", type=FilePath(), help="The plan that the release should have carried out.")
-@click.option("--ledger", metavar="FILE", type=FilePath(), help="The ledger that the release should be in.")
-@click.option("--earlier", metavar="OLD", type=FilePath(), help="An earlier release: say what changed since.")
-@click.option("--sha256", metavar="HASH", help="The hash that was signed, of the list of the release's files.")
+@click.option("--design", metavar="D", type=FilePath(), help="Design file that the certificate must be about.")
+@click.option("--source", metavar="FILE", type=FilePath(), help="Original file that must match the release.")
+@click.option("--plan", metavar="P", type=FilePath(), help="Plan that must match the release.")
+@click.option("--ledger", metavar="FILE", type=FilePath(), help="Ledger that must include the release.")
+@click.option("--earlier", metavar="OLD", type=FilePath(), help="Earlier release, to report what changed since.")
+@click.option("--sha256", metavar="HASH", help="Signed hash of the list of the release's files.")
 @json_option
 def verify(what: str, *, as_json: bool, **options: str | None) -> int:
-    """Check what a certificate claims, or that the files of a release are those that were signed.
+    """Check the claims of a certificate, or that the files of a release are the signed ones.
 
-    Everything that a certificate claims is worked out from the exact integers of its design. Of a release give the
-    folder, or its public part.
+    Every claim of a certificate is recomputed from the exact integers of its design. For a release, give its folder
+    or the public part.
 
-    The exit status is 1 when a check fails, or when the certificate proves that its demand is not met.
+    The exit status is 1 if a check fails, or if the certificate proves that its privacy requirement is not met.
     """
     from maskwell.verbs.certify import verify as verify_files
 

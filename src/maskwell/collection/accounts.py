@@ -49,7 +49,7 @@ class AccessError(InputError):
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody who is signed in, or a program with a key, which has a scope."""
+    """A signed-in user, or a program with an access key, which has a scope."""
 
     account: int
     name: str
@@ -97,7 +97,7 @@ class Accounts:
             return _new_link(connection, None)
 
     def entry_link(self, account: int) -> str:
-        """A token that signs its bearer in, once: for the screen of whoever starts the service. Earlier ones end."""
+        """A token that signs its bearer in, once: shown on the screen where the service starts. Earlier ones end."""
         with self._store.engine.begin() as connection:
             connection.execute(sa.delete(links).where(links.c.account == account))
             return _new_link(connection, account)
@@ -111,11 +111,11 @@ class Accounts:
             return connection.execute(change).rowcount
 
     def is_empty(self) -> bool:
-        """Whether there is no account yet."""
+        """Whether the service has no account."""
         return self._found(sa.select(accounts.c.id)) is None
 
     def account_link(self, session: Session) -> str:
-        """A token that lets its bearer make one more account, once; only whoever runs the service can give it."""
+        """A token that lets its bearer create one account, once; only the person who runs the service can issue it."""
         if not self.runs_service(session):
             raise AccessError("only-the-first-account", status=403)
         with self._store.engine.begin() as connection:
@@ -193,7 +193,7 @@ class Accounts:
         return self.begin_session(account)
 
     def change_password(self, session: Session, token: str, before: str, after: str) -> int:
-        """Take another password; all other sessions and keys of the account end, and how many there were is told."""
+        """Change the password; all other sessions and keys of the account end, and their number is returned."""
         kept = self._found(sa.select(accounts.c.password).where(accounts.c.id == session.account))
         with self._waits.one_try(f"session {session.account}", session.name) as is_right:
             if len(before) > LONGEST_PASSWORD or not self._is_right(kept, before):
@@ -203,7 +203,7 @@ class Accounts:
         return self.end_others(session, token)
 
     def reset_password(self, name: str, password: str) -> int:
-        """Give an account another password, from the terminal; all its sessions and keys end, and how many is told."""
+        """Set a new password for an account, from the terminal; all its sessions and keys end; returns their number."""
         account = self.known(name)
         self._set_password(account, password)
         return self._changed(sa.delete(sessions).where(sessions.c.account == account))

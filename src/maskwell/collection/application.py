@@ -433,22 +433,24 @@ async def _refused(_: Request | None, error: Exception) -> Response:
 
 
 async def _gone(_: Request | None, __: Exception) -> Response:
-    """Nobody reads this: whoever sent the request has gone away."""
+    """Nobody reads this: the sender of the request has disconnected."""
     return Response(status_code=400)
 
 
-_not_found = _answering(404, "not-found", "there is nothing here", "check the address")
+_not_found = _answering(404, "not-found", "this address does not exist", "check the address")
 _away = _answering(
     503, "database", "the database does not answer", "send it again in a few seconds; nothing was taken twice"
 )
 HANDLERS: Mapping[Any, Callable[[Request, Any], Awaitable[Response]]] = {
-    BusyError: _answering(503, "busy", "too many reports are waiting", "send it again in a few seconds"),
+    BusyError: _answering(503, "busy", "too many reports are waiting to be stored", "send it again in a few seconds"),
     MaskwellError: _refused,
     ClientDisconnect: _gone,
     **dict.fromkeys(AWAY, _away),
     404: _not_found,
-    405: _answering(405, "wrong-method", "this address does not take that method", "see /openapi.json"),
-    Exception: _answering(500, "fault", "the service has a fault", "tell those who run it; your report was not taken"),
+    405: _answering(405, "wrong-method", "this address does not support that method", "see /openapi.json"),
+    Exception: _answering(
+        500, "fault", "the service has a fault", "inform the people who run it; your report was not accepted"
+    ),
 }
 
 

@@ -129,12 +129,12 @@ class Desk:
         """The same for people."""
         if content["equal"]:
             told = f"{content['reports']:,} reports, {content['counted']:,} of them counted"
-            return [f"equal: {told}; a recount tells the same"]
+            return [f"equal: {told}; recount matches"]
         restore = "keep a copy of the database, and restore a backup: maskwell survey restore"
         return [*(f"differs: {one}" for one in content["differences"]), f"Next: {restore}"]
 
     def delete(self, code: str, *, sure: bool) -> dict[str, Any]:
-        """Delete for good."""
+        """Delete permanently."""
         about = self._about(self.store.survey(code))
         if not sure:
             raise ParameterError("reports-of-this-survey-would", reports=about["reports"])
@@ -157,7 +157,9 @@ class Desk:
         if content["known"]:
             lines.append(f"{content['known']:,} rows were imported before and are counted once")
         if content["left_out"]:
-            lines.append(f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, says the platform")
+            lines.append(
+                f"{content['left_out']:,} rows left out: unfinished, rejected or a trial, according to the platform"
+            )
         if not content["ids"]:
             lines.append("note: the rows have no ids; they are refused if they are imported again")
         return lines
@@ -257,7 +259,7 @@ _ROWS = 10_000
 
 
 def check_backup(path: str | Path) -> None:
-    """Raise for a file that is no copy of a database."""
+    """Raise for a file that is not a copy of a database."""
     if not is_sqlite(Path(path)):
         raise DataFileError("path-is-no-backup", path=path)
 

@@ -1,4 +1,4 @@
-"""Drafts of surveys in the builder: the file that a form stands for, and what follows from it."""
+"""Drafts of surveys in the builder: the file that a form represents, and its consequences."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _demand(given: Any) -> tuple[str, str | list[str]]:
     stated = table(given or {}, "demand")
     word, value = str(stated.get("word", "epsilon")), str(stated.get("value", "1")).strip()
     if word not in DEMAND_WORDS:
-        raise unknown(word, "demand: there is no", [*DEMAND_WORDS])
+        raise unknown(word, "demand: unknown kind", [*DEMAND_WORDS])
     return word, value.split() if word == "rho" else value
 
 
@@ -132,7 +132,7 @@ def _name(words: str, taken: list[str]) -> str:
 
 
 def form_of(content: str) -> dict[str, Any] | None:
-    """The form that stands for a file; None where the file says more than the form can hold, such as single designs."""
+    """The form that represents a file; None where the form cannot represent all of it, such as single designs."""
     try:
         survey, written = Survey.from_toml(content), from_toml(content)
         form = _form(survey, written)
@@ -175,7 +175,7 @@ def _form_words(survey: Survey, language: str) -> dict[str, Any]:
 
 
 def _form_question(survey: Survey, question: Question, written: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """The form holds a condition on one question. Of several, one stands here, and the file is no form."""
+    """The form has a condition on one question. Of several, it shows one, and the file needs the text editor."""
     is_declined, names = bool(written.get("prefer_not_to_say")), list(survey.by_name)
     conditions = [{"question": names.index(name), "answers": [*after]} for name, after in question.show_if.items()]
     return {

@@ -43,7 +43,7 @@ def embed_text(survey: Survey, name: str, platform: str) -> str:
 
 
 def report_texts(question: Question) -> list[str] | None:
-    """The texts of the reports, by code, as they stand in exports; None where a report is a text of 0 and 1."""
+    """The texts of the reports, by code, as written in exports; None where a report is a string of 0 and 1."""
     if question.reports is None:
         return None
     return [str(texts(report_label(question, str(code)))[0]) for code in range(question.reports)]

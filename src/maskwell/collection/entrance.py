@@ -84,14 +84,14 @@ class Entrance:
             raise AccessError("this-form-is-not-from-your", status=403)
 
     def page(self, name: str, session: Session | None, *, status: int = 200, **values: Any) -> Response:
-        """A page from its template; who has to wait is told for how long in a header, too."""
+        """A page from its template; a client that has to wait also gets the waiting time in a header."""
         html = self._pages.get_template(name).render(session=session, version=version_text(), status=status, **values)
         error: MaskwellError | None = values.get("error")
         waits = {} if error is None or "wait" not in error.objects else {"Retry-After": str(error.objects["wait"])}
         return HTMLResponse(html, status, {"Content-Security-Policy": POLICY, **NOT_KEPT, **waits})
 
     def problem(self, error: MaskwellError, session: Session | None) -> Response:
-        """The page that tells what was not done."""
+        """The page that reports a failed request."""
         return self.page("problem.html", session, status=status_of(error), error=error, is_studio=True)
 
     def _entered(self, token: str) -> Response:
@@ -123,7 +123,7 @@ class Entrance:
         return self.page("setup.html", None, status=422 if error else 200, **values)
 
     async def enter(self, request: Request) -> Response:
-        """Sign in with a link that the service printed on the screen of whoever started it; it works once."""
+        """Sign in with a link that the service printed on the screen when it started; it works once."""
         try:
             return self._entered(await run_in_threadpool(self.accounts.enter, request.query_params.get("key", "")))
         except AccessError as error:

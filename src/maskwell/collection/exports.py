@@ -1,4 +1,4 @@
-"""What a survey collected, as files; rows stand in the order of their random ids, which tells nothing."""
+"""What a survey collected, as files; rows are in the order of their random ids, which reveals nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _batches(store: Store, stored: StoredSurvey) -> Iterator[list[list[str | Non
 
 
 class _Texts(dict[str, "str | None"]):
-    """The text of each report in an export, worked out once for each."""
+    """The text of each report in an export, computed once for each."""
 
     def __init__(self, question: Question) -> None:
         super().__init__({"": None})

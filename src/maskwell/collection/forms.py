@@ -67,7 +67,7 @@ class _Form:
         return words_for(self.survey, "form")
 
     def say(self, key: str, **values: Any) -> dict[str, str]:
-        """A text of ours in every language of the survey."""
+        """A text of ours in all languages of the survey."""
         return {one: _filled(str(words[key]), one, values) for one, words in self.words.items()}
 
     def survey_rows(self) -> list[Row]:
@@ -161,7 +161,7 @@ class _Form:
         return {one: f"**{where[one]}**: {what[one]}" for one in self.survey.languages}
 
     def _rule(self, question: Question, card: Card) -> Mapping[str, str]:
-        """What a card tells: the truth, a word, or a word for each truth."""
+        """The content of a card: the truth, a word, or a word for each truth."""
         reports = reports_of(question)
         said = [reports[code] for code in card.answers]
         if len(set(said)) == 1:

@@ -1,6 +1,6 @@
 """Taking reports: a body is checked, then written to disk together with the others that came at the same time.
 
-One thread of each process writes, and an acknowledgement follows the transaction. Another removes what tells the order.
+One thread of each process writes, and an acknowledgement follows the transaction. Another removes traces of the order.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def read_submission(stored: StoredSurvey, body: Any) -> Submission:
     if not isinstance(body, Mapping) or not set(body) <= _KEYS or not {"id", "survey", "reports"} <= set(body):
         raise _refused("a submission holds id, survey and reports, and an invitation where one is needed")
     if body["survey"] != stored.survey.fingerprint:
-        raise _refused("the page was made for another version of this survey", "load the page again")
+        raise _refused("the page was made for another version of this survey", "reload the page")
     if not isinstance(body["id"], str) or not _ID.fullmatch(body["id"]):
         raise _refused(f"id is not {2 * ID_BYTES} hexadecimal digits")
     token = body.get("invitation")
     if token is not None and not (isinstance(token, str) and TOKEN.fullmatch(token)):
-        raise _refused("the invitation is no token of this service", "use the link as it was sent to you")
+        raise _refused("the invitation is not a token of this service", "use the link exactly as you received it")
     content = content_of(stored.survey, _checked_reports(stored, body["reports"]))
     return Submission(stored.id, bytes.fromhex(body["id"]), content, None if token is None else token_hash(token))
 
@@ -60,7 +60,7 @@ def _checked_reports(stored: StoredSurvey, reports: Any) -> Mapping[str, Any]:
         raise _refused("the reports are not those of the questions that are asked after these open answers")
     for name, question in asked.items():
         if not question.check_report(reports[name]):
-            raise _refused(f"question {name!r}: this is no report of its design")
+            raise _refused(f"question {name!r}: this is not a report of its design")
     return reports
 
 

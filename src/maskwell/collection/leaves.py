@@ -1,8 +1,8 @@
-"""Leaves: rows of a database that do not tell in which order their lines came.
+"""Leaves: rows of a database that do not reveal in which order their lines came.
 
 A *leaf* is some dozen lines, sorted, with blanks behind them, so that a further line is written into the same place. A
 keyed hash says which leaf a line belongs to, and the number of leaves follows from that of the lines (linear hashing,
-by W. Litwin): what the database holds is the same whichever way the lines came. The key stands in the database only,
+by W. Litwin): what the database holds is the same whichever way the lines came. The key is in the database only,
 so that nobody outside can choose many ids that belong to one leaf.
 """
 
@@ -22,7 +22,7 @@ SPAN = 1 << 32  # places that belong to one survey; its leaves are numbered from
 
 
 class DamagedError(InputError):
-    """What stands in the database was not written by maskwell."""
+    """The content of the database was not written by maskwell."""
 
     code = "damaged"
 

@@ -1,4 +1,4 @@
-"""The templates of the studio's pages, and errors as pages for whoever opens an address in a browser."""
+"""The templates of the studio's pages, and errors as pages for browsers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _filled(text: str, **values: Any) -> Markup:
 
 
 class PagesForPeople:
-    """Errors as pages: whoever opens an address in a browser reads a page, programs read JSON as before."""
+    """Errors as pages: browsers get a page, programs get JSON as before."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The texts of the pages in every language: those of the package, and those of a survey file, ``[wording.xx.page]``."""
+"""The texts of the pages in all languages: those of the package, and those of a survey file, ``[wording.xx.page]``."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _read_own_texts(given: Mapping[str, Any], language: str) -> dict[str, Texts]
         where, asked = f"[wording.{language}.{name}]", _asked_for(name)
         for key in texts:
             if key not in asked:
-                raise unknown(key, f"{where}: there is no text", [*asked])
+                raise unknown(key, f"{where}: unknown text", [*asked])
         for key, english in asked.items():
             _check_text(texts.get(key), english, f"{where}: {key}", language)
         whole[name] = {**({DIRECTION: direction_of(language)} if name == "page" else {}), **texts}
@@ -138,13 +138,13 @@ class Wording:
                 raise PlanError("languages-the-pages-have-no-texts", language_shown=shown, known=known, language=name)
 
     def all(self, key: str, first: str | None) -> dict[str, str]:
-        """A text of the survey in every language; an error where a translation is missing."""
+        """A text of the survey in all its languages; an error where a translation is missing."""
         if first is None:
             return {}
         return self._in_languages(first, lambda language: self._by_language[language].get(key), key)
 
     def question(self, name: str, key: str, first: str | None) -> dict[str, str]:
-        """A text of a question in every language."""
+        """A text of a question in all languages of the survey."""
         if first is None:
             return {}
         return self._in_languages(first, lambda language: self._of(language, name).get(key), f"{name}.{key}")
@@ -166,7 +166,7 @@ class Wording:
         for language, given in self._by_language.items():
             for name in table(given.get("question", {}), f"wording.{language}.question"):
                 if name not in names:
-                    raise unknown(name, f"[wording.{language}]: there is no question", [*names])
+                    raise unknown(name, f"[wording.{language}]: unknown question", [*names])
 
     def _of(self, language: str, name: str) -> Mapping[str, Any]:
         given = table(self._by_language[language].get("question", {}), f"wording.{language}.question")

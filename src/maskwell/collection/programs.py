@@ -139,7 +139,7 @@ class Programs:
         return await self._answer(request, session, self._about)
 
     async def delete(self, request: Request, session: Session) -> Response:
-        """Delete for good."""
+        """Delete permanently."""
 
         def remove(stored: StoredSurvey) -> Any:
             about = self._about(stored)
@@ -159,7 +159,7 @@ class Programs:
         return await self._answer(request, session, lambda stored: self._about(change(stored.code)), "owner")
 
     async def invite(self, request: Request, session: Session) -> Response:
-        """Single-use tokens, told once."""
+        """Single-use tokens, shown once."""
         count = await _field(request, "count")
         if type(count) is not int or not 1 <= count <= MOST_INVITATIONS:
             raise ParameterError("count-is-not-a-whole-number", most_invitations=MOST_INVITATIONS)

@@ -127,7 +127,7 @@ def _cells(store: Store, stored: StoredSurvey, wanted: tuple[int, ...]) -> Count
 
 
 def report_label(question: Question, report: str) -> Any:
-    """A report as it stands in an export: its label, or a text of 0 and 1; nothing where nobody was asked."""
+    """A report as written in an export: its label, or a string of 0 and 1; empty where the question was not asked."""
     if report == "":
         return None
     if question.design is None:
@@ -142,7 +142,7 @@ COLUMNS = ("question", "asked", "answer", "share", "standard_error", "low", "hig
 
 
 def read_margin(given: Any) -> float:
-    """The margin that somebody asked for, in per cent; the usual one where that is no number between 0 and 50."""
+    """The requested margin, in per cent; the default where it is not a number between 0 and 50."""
     try:
         margin = float(str(given).replace(",", ".")) / 100
     except ValueError:

@@ -124,7 +124,7 @@ _SHARES = {"hours": [0.7, 0.3], "cash": [0.62, 0.2, 0.12, 0.06], "declared": [0.
 
 @dataclass(frozen=True)
 class Ready:
-    """What whoever starts the service is told: addresses, and the link for the first account."""
+    """What the service prints when it starts: addresses, and the link for the first account."""
 
     address: str  # of the service
     database: str
@@ -148,7 +148,7 @@ class Ready:
                 f"  watch its estimates move    {self.watch}",
                 "",
                 "The second link signs you in, once. Answer in another window, and see what arrives: reports only.",
-                f"The survey begins with {MADE_UP} made-up respondents.",
+                f"The survey starts with {MADE_UP} simulated respondents.",
             ]
         if self.setup is not None:
             lines += ["", f"Make the first account, with this link, which works once:  {self.setup}"]

@@ -54,7 +54,7 @@ class Settings:
         known = {field.name: field.type for field in fields(self)}
         for key in given:
             if key not in known:
-                raise unknown(key, f"{where}: there is no setting", list(known))
+                raise unknown(key, f"{where}: unknown setting", list(known))
         return replace(self, **{key: _value(key, value, str(known[key]), where) for key, value in given.items()})
 
     @property

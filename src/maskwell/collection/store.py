@@ -1,9 +1,9 @@
 """Where surveys and reports are kept: what is kept about a respondent is the report and nothing else.
 
-Reports and counts stand in leaves, which are the same whichever way the reports came. An invitation is kept as a hash
+Reports and counts are in leaves, which are the same whichever way the reports came. An invitation is kept as a hash
 and deleted by the transaction that takes its report, which also counts it: a live estimate reads the counts alone.
-Where results are shown in steps, reports wait to be counted until a step is full, and nothing is told of them before.
-docs/reference/threat-model.md says what somebody who watches the running database could still see.
+Where results are shown in steps, reports wait to be counted until a step is full, and nothing is shown of them before.
+docs/reference/threat-model.md describes what an observer of the running database could still see.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Store(Database):
         return self._read(connection, code)
 
     def tidy(self) -> bool:
-        """Remove what tells which reports came last, of the surveys that took some; False where others are reading.
+        """Remove traces of which reports came last, of the surveys that took some; False where others are reading.
 
         In SQLite this is the log of transactions. PostgreSQL keeps the number of the transaction with every row: leaves
         are written anew, some at a time, and what they replace is given free.
@@ -235,7 +235,7 @@ class Store(Database):
         return StoredSurvey(row.id, row.code, row.state, cached, row.source, row.made)
 
     def invite(self, code: str, count: int) -> list[str]:
-        """Make single-use tokens; they are told here and never again."""
+        """Make single-use tokens; they are returned here and never again."""
         tokens = [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(count)]
         with self.engine.begin() as connection:
             stored = self._read(connection, code)
@@ -370,7 +370,7 @@ class Store(Database):
         return {cell: count for leaf in rows for cell, count in counts_of(lines_of(leaf)).items()}
 
     def contents(self, stored: StoredSurvey) -> Iterator[str]:
-        """The contents of all reports that are counted, in an order that tells nothing."""
+        """The contents of all reports that are counted, in an order that reveals nothing."""
         stored.check_told()
         with self.snapshot() as connection:
             waiting = self.held(connection, stored).waiting
@@ -408,8 +408,8 @@ class Store(Database):
         differing = sum(kept.get(pair, 0) != cells[pair] for pair in kept.keys() | cells)
         wrong = {
             f"{size:,} reports are there, and {holding.size:,} were taken": size != holding.size,
-            f"{misplaced:,} reports stand in another place than their ids say": misplaced > 0,
-            f"{missing:,} reports wait to be counted and are not there": missing > 0,
+            f"{misplaced:,} reports are not where their ids belong": misplaced > 0,
+            f"{missing:,} reports to be counted are missing": missing > 0,
             f"{differing:,} counts are not those of the reports": differing > 0,
         }
         return [words for words, is_wrong in wrong.items() if is_wrong]
@@ -440,7 +440,7 @@ class _Taking:
         self.fresh[one.id] = self.known[one.id] = one.content
 
     def write(self) -> None:
-        """Write what was taken: the leaves it belongs to, and the counts of what is to be told."""
+        """Write what was taken: the leaves it belongs to, and the counts that may be shown."""
         if not self.fresh:
             return
         leaves, before, size = self.holding.leaves, self.holding.count, self.holding.size + len(self.fresh)

@@ -19,7 +19,7 @@ Verdict: TypeAlias = Literal["accepted", "closed", "invitation", "conflict"]
 
 
 class NoSurveyError(InputError):
-    """There is no survey of this code."""
+    """No survey has this code."""
 
     code = "no-survey"
 
@@ -53,11 +53,11 @@ class StoredSurvey:
 
     @property
     def is_told(self) -> bool:
-        """Whether anything may be told of its reports now."""
+        """Whether results may be shown now."""
         return self.survey.results != "after closing" or self.state != "open"
 
     def check_told(self) -> None:
-        """Raise where nothing may be told of its reports yet."""
+        """Raise where results must not be shown yet."""
         if not self.is_told:
             raise StateError("this-survey-shows-its-results-after", code=self.code)
 

@@ -1,6 +1,6 @@
 """A survey: its questions, the design of each sensitive one, and what all reports of one person may reveal together.
 
-It is written as TOML, and is a document with a fingerprint from then on. There is no type here for a true answer.
+It is written as TOML, and is a document with a fingerprint from then on. True answers have no type here.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _from_document(content: Mapping[str, Any]) -> Survey:
 def _read_survey(given: Mapping[str, Any], folder: Path | None) -> Survey:
     for key in given:
         if key not in ("survey", "question", "wording"):
-            raise unknown(key, "there is no table", ["survey", "question", "wording"])
+            raise unknown(key, "unknown table", ["survey", "question", "wording"])
     head = _entries(given.get("survey", {}), "[survey]", _HEAD)
     languages = head.take("languages", names, ("en",))
     for one in languages:
@@ -298,7 +298,7 @@ def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:
     """The entries of a table; keys that do not belong there are refused first: a misspelt one changes the others."""
     for key in table(given, where):
         if key not in allowed:
-            raise unknown(key, f"{where}: there is no key", allowed, " here")
+            raise unknown(key, f"{where}: unknown setting", allowed, " here")
     return Entries(given, where)
 
 
@@ -421,7 +421,7 @@ def _labels(value: Any, name: str) -> tuple[str, ...]:
 
 
 def _refuse_files(words: Mapping[str, Any], where: str) -> None:
-    """A text from elsewhere must not make this machine read its files, nor tell whether there are any."""
+    """A text from elsewhere must not make this machine read its files, nor reveal whether they exist."""
     family, matrix = words.get("family"), words.get("matrix", ())
     if {"file", "curves"} & set(words) or family in _FROM_FILES or not isinstance(matrix, list | tuple):
         raise PlanError("names-a-file-and-this-text", where=where)

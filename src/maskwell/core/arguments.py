@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskwell.core.exact import as_fraction, percent_meant, to_float
-from maskwell.core.phrases import HINT, listed, short_repr, shorten
+from maskwell.core.phrases import listed, short_repr, shorten
 from maskwell.errors import CountsError, InputError, MissingValueError, ParameterError, WrongTypeError
 
 Array: TypeAlias = NDArray[Any]  # an array whose kind the context tells
@@ -123,7 +123,8 @@ def check_option(name: str, given: object, allowed: Collection[str]) -> None:
     """Raise unless a word is among those that are allowed."""
     if not isinstance(given, str) or given not in allowed:
         typed = shorten(repr(given)) if isinstance(given, str) else shown_short(given)
-        choice = listed(map(repr, allowed), len(allowed), HINT - len(f"{name} is one of "))
+        few = len(allowed) < 3
+        choice = " or ".join(map(repr, allowed)) if few else "one of " + listed(map(repr, allowed), len(allowed), 60)
         raise ParameterError("name-typed", name=name, typed=typed, choice=choice)
 
 
@@ -146,7 +147,7 @@ def check_ordered(values: object, name: str) -> None:
 
 
 def as_list(values: Any, name: str) -> list[Any]:
-    """A list of what was given, which is no text, no single value and nothing endless."""
+    """A list of the given items: not a string, a single value or an endless iterator."""
     check_ordered(values, name)
     fits = isinstance(values, Iterable) and not isinstance(values, str | bytes) and getattr(values, "ndim", 1) > 0
     if not fits or (isinstance(values, Sized) and _length(values) > MOST):
@@ -207,7 +208,7 @@ def as_array(values: Any, name: str) -> Array:
 
 
 def as_floats(values: Any, name: str, *, finite: bool = True) -> Real:
-    """Numbers as an array of floats: not texts, not complex, and finite unless told otherwise."""
+    """Numbers as an array of floats: not strings, not complex, and finite by default."""
     array = as_array(values, name)
     if array.dtype.kind not in "buifO" and array.size:
         raise WrongTypeError("name-are-not-numbers", name=name)
@@ -297,7 +298,7 @@ def as_count(value: object, name: str) -> int:
 
 
 def _no_count(typed: str, name: str, value: object) -> ParameterError:
-    """The error; digits in groups are common enough to be told apart."""
+    """The error; digits in groups are common enough for an error of their own."""
     grouped = re.fullmatch(r"\d{1,3}([ ,_.']\d{3})+", str(value).strip())
     digits = re.sub("[^0-9]", "", str(value))
     hint = f"write {digits}, digits only" if grouped else "give a whole number such as 10"
@@ -327,8 +328,8 @@ def check_counts(values: Any, *, weighted: bool = False, name: str = "counts") -
     if counts.ndim != 1 or not len(counts):
         raise CountsError("must-be-one-column-of-numbers", name=name)
     kept = np.where(np.isfinite(counts), counts, 0)
-    faults = [(~np.isfinite(counts), "is no finite number"), (kept < 0, "is negative")]
-    faults += [] if weighted else [(kept != np.floor(kept), "is no whole number")]
+    faults = [(~np.isfinite(counts), "is not a finite number"), (kept < 0, "is negative")]
+    faults += [] if weighted else [(kept != np.floor(kept), "is not a whole number")]
     for wrong, what in faults:
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
@@ -406,7 +407,7 @@ def check_replicates(values: Any, n: int, *, row: int = 0) -> Real:
 
 
 def numbers_of_rows(values: Any, name: str, n: int, *, columns: bool = False) -> Real:
-    """A column of n floats (or, with ``columns``, a table of n rows); one number stands for all rows."""
+    """A column of n floats (or, with ``columns``, a table of n rows); one number applies to all rows."""
     floats = as_floats(values, name, finite=False)
     if ((floats > LARGEST_SQUARED) & (floats < np.inf)).any():
         raise ParameterError("are-too-large-to-be-squared", name=name)

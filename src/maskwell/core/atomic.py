@@ -460,7 +460,7 @@ def _open_up(file: BinaryIO, target: Path, like: str | Sequence[str] | None, mos
 
 
 def _status(path: str | Path) -> os.stat_result | None:
-    """What is known of a file, None where there is none or it is no file."""
+    """What is known of a file, None where it is missing or not a regular file."""
     try:
         status = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
     except (OSError, ValueError):

@@ -148,7 +148,7 @@ class Categories:
             A value is not among the labels; says in how many rows. The values themselves are in ``values`` and, with
             how often each occurs, in ``objects["offenders"]``.
         MissingValueError
-            A value is missing and ``missing`` is "error", or there is no category for it.
+            A value is missing and ``missing`` is "error", or the categories have none for it.
         """
         check_option("missing", missing, MISSING)
         check_option("match", match, MATCHES)

@@ -30,7 +30,7 @@ def render(name: str, result: Any, **options: Any) -> Any:
 
 
 class Inside(property, Generic[T]):
-    """A property that stands in one of the values of a result, at a dotted path."""
+    """A property that is part of one of the values of a result, at a dotted path."""
 
     def __init__(self, path: str, doc: str) -> None:
         super().__init__(attrgetter(path))

@@ -33,7 +33,7 @@ MOST_VALUES = 2 * 10**7
 
 DEEPEST = 200  # levels of lists and objects within each other
 MOST_LISTS = 10_000_000
-"""Lists and objects of a document; a million states of a release with all that is told of them have five million."""
+"""Lists and objects of a document; a million states of a release with all their metadata have five million."""
 
 _MOST_PARTS = 12  # of a key of TOML such as release.intruder
 _MOST_DIGITS = 4300  # of an integer, Python's own limit, which commands raise for what they print
@@ -120,7 +120,7 @@ def _parsed(text: str, pairs: Callable[[list[tuple[str, Any]]], Any], parse_floa
 
 @contextmanager
 def _bounded() -> Iterator[None]:
-    """Integers of a hundred thousand digits each would take minutes to read; what has no bounds is told in a line."""
+    """Integers of a hundred thousand digits each would take minutes to read; an unbounded document is a short error."""
     usual = sys.get_int_max_str_digits()
     if not 0 < usual <= _MOST_DIGITS:
         sys.set_int_max_str_digits(_MOST_DIGITS)

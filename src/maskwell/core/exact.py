@@ -31,7 +31,7 @@ _ROUND_DIGITS = 3  # of a number that people take for exact
 
 
 def as_fraction(value: Number, name: str = "number") -> Fraction:
-    """The exact fraction that a number stands for; a float by its shortest decimal text, so that ``0.7`` means 7/10."""
+    """The exact fraction that a number represents; a float by its shortest decimal text, so that ``0.7`` means 7/10."""
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value  # the common case among a million; others may hold integers of NumPy
     if type(value) is int:
@@ -114,12 +114,12 @@ def _readings(value: Any, name: str) -> list[Fraction]:
 
 
 def is_float(value: object) -> bool:
-    """Whether a number is a binary float, of Python or NumPy, and so may stand for another one than its text."""
+    """Whether a number is a binary float, of Python or NumPy, and so may represent another number than its text."""
     return isinstance(value, Real) and not isinstance(value, Rational)
 
 
 class GivenDecimal(Fraction):
-    """A parameter given as a decimal or a float, which may stand for a number nearby, as 0.3333 for 1/3."""
+    """A parameter given as a decimal or a float, which may represent a number nearby, as 0.3333 for 1/3."""
 
     __slots__ = ()
 
@@ -272,7 +272,7 @@ def parity_text(parity: Parity, digits: int = 6) -> str:
 
 
 def _with_tail(value: Fraction, rounder: str, digits: int) -> str:
-    """With as many digits as tell it from the rounder number, which it exceeds; 17 at most."""
+    """With as many digits as distinguish it from the rounder number, which it exceeds; 17 at most."""
     for more in range(digits + 1, _FULL_DIGITS + 1):
         text = f"{Context(prec=more).divide(Decimal(value.numerator), Decimal(value.denominator)).normalize():f}"
         if Fraction(text) > Fraction(rounder):
@@ -281,7 +281,7 @@ def _with_tail(value: Fraction, rounder: str, digits: int) -> str:
 
 
 def told_apart(one: Parity, two: Parity) -> tuple[str, str]:
-    """Two numbers with as many digits as tell them apart; one by its distance from the other where digits do not."""
+    """Two numbers with enough digits to distinguish them; one by its distance from the other where digits do not."""
     for digits in (6, 10, 12, 15):
         texts = tuple("infinite" if isinstance(x, float) else f"{to_float(x):.{digits}g}" for x in (one, two))
         if texts[0] != texts[1]:
@@ -311,7 +311,7 @@ def to_digits(number: int) -> str:
 
 
 def from_digits(text: Any) -> int:
-    """The integer of 0 or more that decimal digits stand for; ValueError for anything else."""
+    """The integer of 0 or more that decimal digits represent; ValueError for anything else."""
     if not (isinstance(text, str) and text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r:.50} is not an integer of 0 or more in decimal digits")
     if len(text) > MOST_EXACT_DIGITS:

@@ -259,7 +259,7 @@ class Reader:
         return self.tokens[self.place - 2].text
 
     def _items(self, opening: str) -> Node:
-        """A list or a tuple, or what stands in brackets alone."""
+        """A list or a tuple, or the content of brackets without a comma."""
         start = self.place
         given = self.arguments(_CLOSING[opening])
         if any(key is not None for key, _ in given):
@@ -291,7 +291,7 @@ class Reader:
 
 
 def misplaced(symbol: str) -> NotAllowedError:
-    """The error for something that cannot stand between the columns of a formula."""
+    """The error for something that cannot separate the columns of a formula."""
     if symbol in ("|", "~", "[", "]"):
         return NotAllowedError("it has more than one part", "write it as: outcome ~ predictor + predictor")
     return NotAllowedError(f"{shorten(symbol, 20)!r} is misplaced", "put + : or * between columns")

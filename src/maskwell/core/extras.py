@@ -9,12 +9,13 @@ from typing import Any
 from maskwell.errors import MissingExtraError
 
 _LIBRARIES = {
+    "excel": "python_calamine xlsxwriter",
     "labelled": "pyreadstat",
     "pandas": "pandas",
     "polars": "polars",
     "report": "jinja2 matplotlib",
     "serve": "alembic anyio argon2 httptools markupsafe multipart psycopg python_multipart sqlalchemy starlette"
-    " uvicorn xlsxwriter",
+    " uvicorn",
     "spark": "py4j pyspark",
 }
 EXTRAS = {library: extra for extra, libraries in _LIBRARIES.items() for library in libraries.split()}

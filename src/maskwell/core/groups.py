@@ -171,7 +171,7 @@ def possible_cells(sizes: Iterable[int]) -> int:
 
 
 def joint_keys(columns: Sequence[Array], sizes: Sequence[int], rows: int, *, first: int = 0) -> Array:
-    """The key of each row; ``first`` is -1 where that code stands for a missing value, which ``sizes`` counts too."""
+    """The key of each row; ``first`` is -1 where that code means a missing value, which ``sizes`` counts too."""
     keys = np.zeros(rows, dtype=np.int64 if possible_cells(sizes) <= LARGEST_KEY else object)
     for codes, size in zip(columns, sizes, strict=True):
         keys *= max(1, size)
@@ -293,7 +293,7 @@ class Groups:
         return place[self.key]
 
     def varying(self, values: Array) -> Array:
-        """Rows whose value is not that of the row which stands for their group."""
+        """Rows whose value differs from that of the row which represents their group."""
         chosen = np.zeros(self.space, dtype=values.dtype)
         chosen[self.key] = values
         return np.flatnonzero(chosen[self.key] != values)
@@ -325,7 +325,7 @@ MISSING_NUMBER = np.uint64(0x9E3779B97F4A7C15)  # the number of a missing value
 
 
 class NumberedColumn(NamedTuple):
-    """A column of a batch: for each row a place in ``numbers``, which stand for the values; the last for none."""
+    """A column of a batch: for each row a place in ``numbers``, which represent the values; the last for none."""
 
     places: Array
     numbers: Array

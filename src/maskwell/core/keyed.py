@@ -1,7 +1,7 @@
 """Draws kept by a secret key: the same record, truth and design give the same random words, whatever the row.
 
 A release that is made again repeats itself where nothing changed, and has new words where the truth or the design did:
-words that two truths shared would tell both. Nobody without the key can tell the draws from new ones::
+words shared by two truths would reveal both. Without the key, the draws cannot be distinguished from new ones::
 
     subkey(purpose, ...) = HMAC-SHA256(key, "maskwell keyed draws, version 2" | purpose | data set | ...)
 
@@ -57,8 +57,8 @@ _TEXT = 0x80  # the last bit of a name: one for texts, zero for numbers
 class KeyedRandom:
     """Random words by record and truth, from a secret key and the name of a data set.
 
-    The same truth and design give the same words in every release, and so the same report: a report that changed tells
-    whoever compares two releases that the truth, or the design, changed.
+    The same truth and design give the same words in every release, and so the same report. A changed report reveals
+    to anyone who compares two releases that the truth, or the design, changed.
 
     >>> keyed = KeyedRandom.of("000102030405060708090a0b0c0d0e0f", "labour-2025")
     >>> sex = keyed.stream("sex", "design 1")
@@ -125,7 +125,7 @@ class KeyedRandom:
         return KeyedStream(self, _checked_name(variable, "variable"), _checked_name(design, "design"))
 
     def commitment(self) -> str:
-        """Names the key for a log without telling it: only whoever holds the key can check this HMAC under it."""
+        """Names the key for a log without revealing it: only a holder of the key can check this HMAC under it."""
         return self.subkey("commitment").hex()
 
     def derived(self, draws: Iterable[tuple[str, str]]) -> DerivedKeys:
@@ -165,7 +165,7 @@ class KeyedRandom:
 
 
 class DerivedKeys(KeyedRandom):
-    """The subkeys that some draws need, for workers: neither the key nor other draws can be worked out from them."""
+    """The subkeys that some draws need, for workers: neither the key nor other draws can be computed from them."""
 
     def __init__(self, dataset: str, subkeys: Mapping[tuple[str, ...], bytes]) -> None:
         self.dataset, self._subkeys = dataset, dict(subkeys)

@@ -27,7 +27,7 @@ SORTED_TEXTS = 64  # up to this many fixed-width texts a binary search beats a d
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value is None, NaN, NaT or pandas' NA."""
+    """Whether a value is None, NaN, NaT or pandas' NA."""
     if value is None:
         return True
     try:
@@ -37,7 +37,7 @@ def is_missing(value: object) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Turn a numpy scalar into the Python value it stands for, and leave anything else alone."""
+    """Turn a numpy scalar into the Python value it represents, and leave anything else unchanged."""
     if not isinstance(value, np.generic):
         return value
     if isinstance(value, np.datetime64 | np.timedelta64) and isinstance(value.item(), int):
@@ -106,7 +106,7 @@ def _has_half(label: Any) -> bool:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """List the texts that stand for a value, its ``str()`` first."""
+    """List the texts that represent a value, its ``str()`` first."""
     value = plain(value)
     if isinstance(value, bool):
         return (str(value), str(value).lower(), str(value).upper())
@@ -143,7 +143,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def read_text(label: object, kind: str) -> Any:
-    """Value of that kind which one of the label's texts stands for, or None."""
+    """Value of that kind which one of the label's texts represents, or None."""
     for text in matched_texts(label):
         try:
             value = READERS[kind](text)
@@ -254,7 +254,7 @@ def finder_for(kind: str, labels: Sequence[Hashable], match: str) -> Finder:
 
 
 def _keys(labels: Sequence[Hashable], match: str, kind: str) -> dict[Any, int]:
-    """Codes by the values of that kind which the labels equal (or, matching by text, stand for)."""
+    """Codes by the values of that kind which the labels equal (or, matching by text, represent)."""
     keys: dict[Any, int] = {}
     for code, label in enumerate(labels):
         value = read_text(label, kind) if match == "text" else _same_number(label, kind)

@@ -26,7 +26,7 @@ _LONGEST = 100
 
 
 def partial_name(target: Path) -> Path:
-    """A name that nobody can guess, and that tells what it is to become."""
+    """A name that cannot be guessed, and that shows which file it will become."""
     return target.with_name(f".{_start(target)}.{secrets.token_hex(16)}.partial")
 
 
@@ -41,7 +41,7 @@ def target_of(partial: Path) -> Path:
 
 
 def is_locked(handle: int) -> bool:
-    """Lock it for as long as it is open, and say whether that went well; where there are no locks it did."""
+    """Lock it for as long as it is open, and return whether that succeeded; without locks it does."""
     if locks is None:
         return True
     try:

@@ -27,7 +27,7 @@ def percent(share: float, decimals: int = 1) -> str:
 
 
 def in_percent(share: float | None, decimals: int = 1) -> str:
-    """The same with its sign; a dash alone where there is no share."""
+    """The same with its sign; only a dash where the share is missing."""
     return NONE if share is None else f"{percent(share, decimals)}{SPACE}%"
 
 
@@ -45,13 +45,13 @@ def percent_bound(share: Fraction, *, up: bool) -> str:
 
 
 def bound_in_percent(share: Fraction | float, *, up: bool) -> str:
-    """The same with its sign; a float is the decimal it stands for."""
+    """The same with its sign; a float is the decimal it represents."""
     exact = share if isinstance(share, Fraction) else as_decimal(share)
     return f"{percent_bound(exact, up=up)}{SPACE}%"
 
 
 def as_decimal(value: float) -> Fraction:
-    """A probability as the decimal it stands for, so that 0.1 is not rounded up to 10.1 percent."""
+    """A probability as the decimal it represents, so that 0.1 is not rounded up to 10.1 percent."""
     return Fraction(f"{Printed(value):.12f}")
 
 

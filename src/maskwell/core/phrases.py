@@ -51,7 +51,7 @@ def file_name(path: str) -> str:
 
 
 def in_language(typed: str, python: str) -> str:
-    """What is said to somebody at the command line, or else to somebody who writes Python."""
+    """A sentence for users of the command line, or else for users of Python."""
     return typed if TYPED.get() else python
 
 

@@ -34,7 +34,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _process() -> tuple[int, int]:
-    """Tells a forked child from its parent, even where process numbers repeat."""
+    """Distinguishes a forked child from its parent, even where process numbers repeat."""
     return os.getpid(), len(_lineage)
 
 
@@ -104,7 +104,7 @@ class Stream:
     def further(self, rows: Array, refills: int) -> Words:
         """The first ``refills`` times four words of :meth:`spill` for each of these rows, shape (n, 4 refills)."""
         if refills > SPILL_BLOCKS or int(rows.max(initial=0)) >= (_SPILL // SPILL_BLOCKS):
-            raise OverflowError("there are no further words behind 2**16 blocks of a row, nor for 2**47 rows")
+            raise OverflowError("a stream ends after 2**16 blocks of a row and after 2**47 rows")
         counters = np.empty((len(rows), refills, 2), dtype=">u8")
         counters[:, :, 0] = self._number
         first = rows.astype(np.uint64) * np.uint64(SPILL_BLOCKS) + np.uint64(_SPILL)
@@ -150,7 +150,7 @@ class SecureRandom:
 
 
 class SeededRandom:
-    """Repeatable words for tests and simulation. **Not private**: whoever knows the seed can undo the randomization."""
+    """Repeatable words for tests and simulation. **Not private**: the seed is enough to undo the randomization."""
 
     private = False
 

@@ -207,7 +207,7 @@ class Counts(Result):
     n, fingerprint
         Number of reports, and the fingerprint of the design that made them.
     private
-        False when some are known to be drawn from a seeded source. A column of labels does not tell.
+        False when some are known to be drawn from a seeded source. A column of labels does not show it.
 
     >>> a = Counts(np.array([3, 1]), 4, "f")
     >>> sum([a, a, a]).values.tolist()

@@ -115,7 +115,7 @@ class Cells:
         report
             Codes of the reports, shape (n,).
         weight, count, chance
-            Shape (n,): weights, how many reports each row stands for (1 by default both), inclusion probabilities.
+            Shape (n,): weights, number of reports in each row (1 by default both), inclusion probabilities.
         stratum, domain, sample
             A column of labels each, or a :class:`Factor`.
         clusters

@@ -12,7 +12,7 @@ from maskwell.errors import ParameterError
 
 @dataclass(frozen=True)
 class Asked:
-    """A bound on parity that never exceeds what was asked; ``rounded`` where it stands for an irrational number."""
+    """A bound on parity that never exceeds what was asked; ``rounded`` where it replaces an irrational number."""
 
     name: str
     text: str

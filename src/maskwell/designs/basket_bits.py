@@ -76,7 +76,7 @@ class ItemBits:
         return f"parity {basket} for a whole basket of {len(self):,} items, {item} for one item"
 
     def check_named(self) -> None:
-        """Raise unless the design names its items, and each name can stand in a list of items."""
+        """Raise unless the design names its items, and each name can be part of a list of items."""
         if not self.names:
             raise LabelError("the-design-does-not-name", self_count=len(self))
         unclear = next((name for name in self.names if len(name) == len(self) and not {*name} - {"0", "1"}), None)

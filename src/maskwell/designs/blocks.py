@@ -114,7 +114,7 @@ class Blocks(CodedDesign):
         return self.parity_within() if len(self.parts) == 1 else math.inf
 
     def is_admissible(self) -> bool:
-        """A single part's answer; with more cells, only when every part tells the truth."""
+        """A single part's answer; with more cells, only when every part reports the truth."""
         if len(self.parts) == 1:
             return self.parts[0].noting_decimals(self).is_admissible()
         return all(part.k == 1 or (math.isinf(part.parity()) and part.is_admissible()) for part in self.parts)
@@ -125,7 +125,7 @@ class Blocks(CodedDesign):
         return math.fsum(weight * part.guess_probability(shares) for part, weight, shares in self._weighted(a))
 
     def added_variance(self, pi: Real | None = None) -> float:
-        """The parts' added variances, weighted by the chance of each cell: every report tells its cell."""
+        """The parts' added variances, weighted by the probability of each cell: every report reveals its cell."""
         self.check_identifiable()
         shares_of_all = None if pi is None else self.check_distribution(pi)
         return math.fsum(weight * part.added_variance(shares) for part, weight, shares in self._weighted(shares_of_all))
@@ -205,7 +205,7 @@ class Blocks(CodedDesign):
         return np.concatenate([part.second_moment_of_truth() for part in self.parts])
 
     def separate(self) -> tuple[CodedDesign, ...]:
-        """The parts: a report tells its cell."""
+        """The parts: a report reveals its cell."""
         return self.parts
 
     def _by_part(self, x: Real, starts: Array, method: Callable[[CodedDesign], Callable[[Real], Real]]) -> Real:

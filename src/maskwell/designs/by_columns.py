@@ -144,7 +144,7 @@ class ByColumns(CodedDesign):
         return max(_ratio(row) for row in self._rows_exact(self._extremes()))
 
     def _extremes(self) -> Array:
-        """Entries that may be the largest or smallest of the row of largest ratio: floats tell all but near ties."""
+        """Entries that may be the largest or smallest of the row of largest ratio: floats decide all but near ties."""
         low, high = np.full(self.m, np.inf), np.zeros(self.m)
         np.minimum.at(low, self.rows, self.values)
         np.maximum.at(high, self.rows, self.values)
@@ -176,7 +176,7 @@ class ByColumns(CodedDesign):
         return float(self.largest_in_rows(a)[0].sum())
 
     def largest_in_rows(self, scale: Real) -> tuple[Real, Array]:
-        """Among the entries alone: for scales of 0 or more, all others are no larger."""
+        """Among the stored entries: for scales of 0 or more, all others are at most as large."""
         scaled = self.values * scale[self._columns.owners]
         most, where = np.zeros(self.m), np.full(self.m, self.k, dtype=np.int64)
         np.maximum.at(most, self.rows, scaled)

@@ -127,7 +127,7 @@ class CodedDesign(Design):
         return (self,)
 
     def contrast_scale(self) -> float | None:
-        """The number p with ``P d = p d`` for every d that sums to zero, or ``None`` where there is no such number."""
+        """The number p with ``P d = p d`` for every d that sums to zero, or ``None`` where none exists."""
         return None
 
     @abstractmethod
@@ -188,7 +188,7 @@ def codes_of(outputs: Categories, reports: Any, match: str = "value") -> Codes:
     try:
         return outputs.encode(reports, match=match).codes
     except MissingValueError as error:
-        hint = "leave these rows out: who gave no report is not counted among the reports"
+        hint = "leave these rows out: people without a report are not counted"
         raise MissingValueError(error.message, hint=hint, **error.objects) from None
 
 

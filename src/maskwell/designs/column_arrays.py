@@ -73,7 +73,7 @@ def read_columns(starts: Any, rows: Any, numerators: Any, m: int) -> Columns:
 
 
 def read_mappings(columns: Sequence[Mapping[int, Fraction | int]]) -> tuple[list[int], list[int], list[int]]:
-    """Starts, rows and integers from one ``{row: probability}`` for each column; integers stand for their ratio."""
+    """Starts, rows and integers from one ``{row: probability}`` for each column; integers give their ratio."""
     starts, rows, numerators = [0], [], []
     for j, column in enumerate(as_list(columns, "columns")):
         pairs = as_mapping(column, f"columns[{j}]").items()
@@ -287,7 +287,7 @@ def _divided(rest: Array, divisors: Array) -> Array:
 
 
 def _guides(columns: Columns, thresholds: Array) -> tuple[Array, Array]:
-    """What is told of each column, and the guides of the long ones: running counts by leading bits of thresholds."""
+    """Summaries of each column, and the guides of the long ones: running counts by leading bits of thresholds."""
     told = np.zeros((len(columns.lengths), _PARTS), dtype=np.int64)
     told[:, 0], told[:, 1] = columns.starts[:-1], columns.starts[1:] - 1
     bits = np.where(columns.lengths > _GUIDED, np.frexp(columns.lengths)[1], 0)  # 2**bits above the length

@@ -1,6 +1,6 @@
 """Composition ``A = C P``: the report of one design P is randomized again by a second design C.
 
-Parity never exceeds that of P. The matrix is worked out exactly when it is small; draws always go through both steps.
+Parity never exceeds that of P. The matrix is computed exactly when it is small; draws always go through both steps.
 
 Source: [ChaiNayak2018, Lemma 4.1].
 """

@@ -44,8 +44,8 @@ class Dense(OwnLabels, WrittenOut):
     def of(cls, P: Any, inputs: Categories | None = None, outputs: Categories | None = None) -> Self:
         """From a matrix of numbers or fractions whose columns sum to one, shape (m, k).
 
-        Floats are read as the simplest fractions that they can stand for (0.7 as 7/10), and otherwise by their binary
-        value; ``provenance["settled"]`` tells the largest change that made the columns sum to one exactly, and
+        Floats are read as the simplest fractions that they can represent (0.7 as 7/10), and otherwise by their binary
+        value; ``provenance["settled"]`` is the largest change that made the columns sum to one exactly, and
         ``provenance["given"]`` that there were decimals or floats.
         """
         numerators, noted = exact_columns(P)
@@ -104,7 +104,7 @@ class Dense(OwnLabels, WrittenOut):
         return self._ends(self._P.argmin(axis=1), min)
 
     def _ends(self, where: Array, most: Callable[..., Chance]) -> list[Chance]:
-        """The largest or smallest chance of each report; floats keep the order, so only equal floats are told apart."""
+        """The largest or smallest probability of each report; floats keep the order, so only ties are compared."""
         ends = [(self.numerators[j][i], self.denominators[j]) for i, j in enumerate(where.tolist())]
         same = self._P[np.arange(self.m), where][:, None] == self._P
         for i in np.flatnonzero(same.sum(axis=1) > 1).tolist():

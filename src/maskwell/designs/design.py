@@ -141,7 +141,7 @@ class Design(ABC):
 
     @abstractmethod
     def is_admissible(self) -> bool:
-        """Whether no design of the same parity tells more; exact, but within 1e-8 for a design given as decimals.
+        """Whether no design of the same parity is more informative; exact, but within 1e-8 for one given as decimals.
 
         Source: [ChaiNayak2018, Theorems 4.2 and 4.3].
         """
@@ -170,7 +170,7 @@ class Design(ABC):
 
     @property
     def rounded(self) -> bool:
-        """Whether its probabilities stand for others: given as decimals, or rounded for a bound such as e**epsilon."""
+        """Whether its probabilities represent others: given as decimals, or rounded for a bound such as e**epsilon."""
         return self.decimals or bool(self.provenance.get("parity_loss"))
 
     def noting_decimals(self, *given: Any) -> Self:
@@ -271,7 +271,7 @@ class Design(ABC):
         """Largest over smallest singular value of P; infinite when the columns are dependent."""
 
     def rank_work(self) -> int:
-        """About how many multiplications the rank takes; none where a formula tells it."""
+        """About how many multiplications the rank takes; none where a formula gives it."""
         return 0
 
     def has_quick_rank(self) -> bool:
@@ -372,7 +372,7 @@ class Design(ABC):
         """All possible reports in the row order of the matrix, in the form of :meth:`empty_reports`."""
 
     def written_reports(self) -> Categories:
-        """The same as they are written down: their labels, or characters 0 and 1 for sets."""
+        """The labels of the reports as they are recorded: their labels, or characters 0 and 1 for sets."""
         if isinstance(self.outputs, Categories):
             return self.outputs
         return Categories.of(Reports(self.fingerprint, self.k, "bits", self.report_space()).texts())
@@ -435,7 +435,7 @@ class Design(ABC):
         try:
             parity = "inf" if self.parity_exact() == math.inf else parity_text(self.parity_exact())
         except TooLargeError:
-            parity = "not worked out"
+            parity = "not computed"
         return f"{type(self).__name__}(k={self.k}, m={self.reports_in_words()}, parity={parity})"
 
 

@@ -114,7 +114,7 @@ def read_rows(R: Any) -> list[list[Any]]:
 
 
 def _exact(values: list[list[Any]], given: Columns) -> Columns:
-    """Fractions that sum to one in every column: the simplest that floats stand for, else as typed, else settled."""
+    """Fractions that sum to one in every column: the simplest that floats represent, else as typed, else settled."""
     for columns in (_simplest(values, given), given):
         if all(sum(column) == 1 for column in columns):
             return columns
@@ -122,7 +122,7 @@ def _exact(values: list[list[Any]], given: Columns) -> Columns:
 
 
 def _simplest(values: list[list[Any]], given: Columns) -> Columns:
-    """Small fractions in place of floats such as 0.16666666666666666, where they can stand for them."""
+    """Small fractions in place of floats such as 0.16666666666666666, where they can represent them."""
 
     def simple(value: Any, p: Fraction) -> Fraction:
         near = p.limit_denominator(_SIMPLE)

@@ -42,7 +42,7 @@ from maskwell.errors import ParameterError
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TruthOrFixed(OwnCategories, CodedDesign):
-    """P = p I + q 1'. Subclasses say what q is; a single number stands for k equal ones."""
+    """P = p I + q 1'. Subclasses define q; a single number means k equal ones."""
 
     truth: Fraction
 
@@ -93,7 +93,7 @@ class TruthOrFixed(OwnCategories, CodedDesign):
         return np.asarray(((1 - 2 * q) * (p + q) + q**2) / p**2)
 
     def count_chances(self) -> tuple[Real, Real]:
-        """A share is told by how often its category is reported: ``p + q`` and ``q``."""
+        """A share follows from how often its category is reported: ``p + q`` and ``q``."""
         q = np.broadcast_to(self._q, self.k)
         return np.broadcast_to(float(self.truth) + self._q, self.k), q
 

@@ -1,6 +1,6 @@
 """Patterns: an admissible design as a list of sets of categories with weights.
 
-Report i stands for a set S_i, and every truth in the set gives it gamma times as often as every truth outside:
+Report i represents a set S_i, and every truth in the set gives it gamma times as often as every truth outside:
 
     P[i, j] = theta_i (gamma if j in S_i else 1),      sum_i theta_i (1 + (gamma - 1) [j in S_i]) = 1 for every j
 

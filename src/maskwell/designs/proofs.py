@@ -1,4 +1,4 @@
-"""Checking, in fractions, that one design tells all that another does, or that it does not.
+"""Checking, in fractions, that one design is sufficient for another, or that it is not.
 
 A design P is *sufficient* for a design A on the same categories when ``A = C P`` for a transition matrix C, the
 *garbling*. What disproves it is a *gain matrix* G, a decision problem in which A wins more than P can:

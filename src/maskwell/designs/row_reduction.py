@@ -1,4 +1,4 @@
-"""Rows of a matrix that tell the same: merging proportional ones changes nothing.
+"""Rows of a matrix that are equally informative: merging proportional ones changes nothing.
 
     original = C merged,       C[i, G] = |row i| / |sum of G|  for i in a group G
     merged   = C_star original,   C_star[G, i] = 1  for i in G
@@ -80,13 +80,13 @@ def reduce_rows_near(rows: Rows, rtol: float = RTOL) -> Reduction:
 
 
 def reduction_of(design: Design) -> Reduction:
-    """The design's matrix without reports that tell the same as others: as informative, with fewer reports."""
+    """The design's matrix with proportional reports merged: as informative, with fewer reports."""
     check_kind(Design, design=design)
     return reduce_rows(design.exact_matrix())
 
 
 def equivalent(A: Rows, P: Rows, rtol: float = RTOL) -> bool:
-    """Whether two matrices tell the same: their merged rows agree up to order, one to one; exactly for ``rtol = 0``."""
+    """Whether two matrices are equally informative: merged rows agree up to order; exactly for ``rtol = 0``."""
     if not rtol:
         return sorted(reduce_rows(A).rows) == sorted(reduce_rows(P).rows)
     first, second = reduce_rows_near(A, rtol).rows, reduce_rows_near(P, rtol).rows

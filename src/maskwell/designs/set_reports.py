@@ -95,7 +95,7 @@ class SetDesign(OwnCategories):
         return self.second_moment_diagonal(np.full(self.k, float(self.include)))
 
     def count_chances(self) -> tuple[Real, Real]:
-        """A share is told by how many reports hold its category: p and r."""
+        """A share follows from how many reports hold its category: p and r."""
         return np.full(self.k, float(self.include)), np.full(self.k, float(self.other))
 
     def added_variance(self, pi: Real | None = None) -> float:

@@ -281,7 +281,7 @@ class LocalDiversity(FixedSizeSets):
         return math.inf
 
     def is_admissible(self) -> bool:
-        """No: without a bound on parity, telling the truth tells more."""
+        """No: without a bound on parity, reporting the truth is more informative."""
         return False
 
     def separation(self) -> float:

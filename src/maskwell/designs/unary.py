@@ -1,7 +1,7 @@
 """Unary encodings: one bit for each category, each bit randomized on its own.
 
 The bit of the true category is 1 with probability p, every other bit with r < p. Reports with no bit or all bits set
-tell nothing, so these designs are never admissible; they are here for comparison and for data collected with them.
+reveal nothing, so these designs are never admissible; they are here for comparison and for data collected with them.
 
     parity = p (1 - r) / (r (1 - p))
 

@@ -24,7 +24,7 @@ else:
 
 
 def register_libraries() -> None:
-    """Tell core how to load the adapter for columns of each library when the first is met; none is loaded by that."""
+    """Make core load the adapter for columns of each library when the first is met; this call loads none."""
     from functools import partial
 
     from maskwell.core.adapters import LOADERS

@@ -87,7 +87,7 @@ def describe(field: Any) -> dict[str, Any] | None:
 
 
 def _json(note: bytes) -> Any:
-    """What a note in a file says, None where it is no JSON; nested without end, it is none either."""
+    """What a note in a file says, None where it is not JSON, also if it is nested without end."""
     try:
         return json.loads(note)
     except (ValueError, RecursionError):
@@ -358,7 +358,7 @@ class SortedDictionary:
         return require().DictionaryArray.from_arrays(self._places.take(array.indices), self._values)
 
     def _with(self, values: Any, index: Any) -> Any:
-        """All values so far, in order; those of this batch alone where they are more than its numbers can tell."""
+        """All values so far, in order; only those of this batch where they exceed what its numbers can represent."""
         if self._values is None:
             return _in_order(values)
         compute = require("pyarrow.compute")
@@ -459,7 +459,7 @@ def columns_with_values(schema: Any) -> list[str]:
 
 @contextmanager
 def column_errors(name: str) -> Iterator[None]:
-    """Say which column has values that Python cannot hold: far dates, unknown time zones, bytes that are no text."""
+    """Report which column has values that Python cannot hold: far dates, unknown time zones, undecodable bytes."""
     try:
         yield
     except MaskwellError:

@@ -13,7 +13,7 @@ from maskwell.errors import DataFileError, WrongTypeError
 WRITE_AGAIN = "write the file again from its source, or restore it from a copy"
 
 ROWS_PER_BYTE = 1 << 17
-"""Rows that a byte of a file can stand for: more than the best packed column has, so that no loop runs for years."""
+"""Rows that a byte of a file can represent: more than the best packed column has, so that no loop runs for years."""
 
 LARGE, EXPANSION = 1 << 30, 2000
 """Bytes that are unpacked from fewer than a part in so many of them are meant to fill the memory."""
@@ -74,7 +74,7 @@ def _damage_text(field: Any, path: str, error: Exception) -> tuple[str, str]:
     if _OUTSIDE.search(str(error)):
         return f"{path} is damaged: {column} points outside its own data", WRITE_AGAIN
     kind = shorten(str(field.type), 20)
-    return f"{path} is damaged: {column} holds what is no {kind}", WRITE_AGAIN
+    return f"{path} is damaged: {column} holds a value that is not a valid {kind}", WRITE_AGAIN
 
 
 def validated_values(values: Any) -> Any:

@@ -130,7 +130,7 @@ class BasketCoder:
         return self._bits_of_lists(values, rows, first_row)
 
     def _bits_of_lists(self, lists: Any, rows: Array, first_row: int) -> Bits | None:
-        """Bits of lists of items; ``rows`` where they stand in the batch."""
+        """Bits of lists of items; ``rows`` are their places in the batch."""
         compute = require("pyarrow.compute")
         parents = numbers_in_memory(compute.list_parent_indices(lists))
         codes, texts = self._codes(compute.list_flatten(lists))

@@ -117,12 +117,12 @@ def count_rows(
     most: int | None = None,
     progress: Progress | None = None,
 ) -> list[CellTable]:
-    """The same for rows that are open already; of the labels of a column ``most`` are told apart, if given."""
+    """The same for rows that are open already; at most ``most`` labels of a column are distinguished, if given."""
     return _CountingCells(tables, name, weights, most=most)(source, None, progress).found
 
 
 def count_columns(rows: Rows, *, progress: Progress | None = None) -> list[CellTable]:
-    """Count every column alone, but for lists and the like; of very many labels only the first ones are told apart."""
+    """Count every column separately, except lists and the like; of very many labels the first are distinguished."""
     with rows.open_stored([]) as source:
         names = columns_with_values(source.schema)
         twice = [name for name, times in Counter(source.schema.names).items() if times > 1]

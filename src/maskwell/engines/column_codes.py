@@ -68,7 +68,7 @@ class CategoryCoder:
         self.problems = Problems(column, categories, role=role)
 
     def codes(self, values: Any, first_row: int, places: Array | None = None) -> Encoded | None:
-        """Codes of the values, or None when some of them cannot be used; ``places`` where they stand in the batch."""
+        """Codes of the values, or None when some of them cannot be used; ``places`` are their places in the batch."""
         rule = "category" if self._missing == "category" else "drop"
         try:
             with column_errors(self.column):
@@ -91,6 +91,10 @@ class CategoryCoder:
         return encoded
 
 
+_EXPECTED = {"report": ("report of the design", "reports of the design"), "bit": ("bit", "bits")}
+"""What one value of a column must be, and several, by its role; categories for the others."""
+
+
 @dataclass
 class Problems:
     """Values of one column that cannot be used, gathered over the whole file so that one error names all."""
@@ -104,7 +108,7 @@ class Problems:
     first_missing: int | None = None
     role: str = "category"
     """What a value must be: a category (of reports, or the truth), the report that the answers in several columns make,
-    a group of rows, or a bit that tells whether an item is in a basket."""
+    a group of rows, or a bit that shows whether an item is in a basket."""
 
     def __bool__(self) -> bool:
         return bool(self.unknown or self.missing)
@@ -148,9 +152,10 @@ class Problems:
 
     def _unknown_error(self, rows: int) -> UnknownCategoryError:
         one = self.unknown == 1
-        are_not = f"{'is' if one else 'are'} no {'category' if self.role == 'truth' else self.role}"
+        single, several = _EXPECTED.get(self.role, ("category of the design", "categories of the design"))
+        are_not = f"is not a {single}" if one else f"are not {several}"
         are_not = are_not if self.role != "group" else f"{'has' if one else 'have'} no design"
-        first = f"{', the first' if self.unknown > 1 else ''} in data row {self.first_unknown}"
+        first = f",{'' if one else ' the first'} in data row {self.first_unknown}"
         empty = any(str(value).strip().lower() in LIKE_MISSING for value in self.offenders)
         then = in_language(*_EMPTY_CELLS) if empty else self._what_then()
         known = listed(map(repr, self.categories.labels), len(self.categories), HINT - len(f"allowed: {then}"))
@@ -178,7 +183,7 @@ class Problems:
         return self._codes_hint() or "; recode these, or make another design"
 
     def _codes_hint(self) -> str:
-        """What to do where the two answers were written down as 1 and 0: only the user knows which is which."""
+        """What to do where the two answers were recorded as 1 and 0: only the user knows which is which."""
         texts = {str(value).strip().lower() for value in self.offenders}
         asked = {"category": "reports", "truth": "categories"}.get(self.role)
         if asked is None or len(self.categories) != 2 or not texts <= {"0", "1", "0.0", "1.0"}:
@@ -251,7 +256,7 @@ class LevelCoder:
         return self._given_up or (self.gives_up is not None and len(self.labels) > self.gives_up)
 
     def codes(self, values: Any) -> Array:
-        """Codes of the next rows, int32; -1 where there is no value."""
+        """Codes of the next rows, int32; -1 for a missing value."""
         places, dictionary = places_of(values)
         self._given_up |= self.gives_up is not None and len(dictionary) > self.gives_up
         if self.has_given_up:
@@ -316,7 +321,7 @@ def codes_of(coders: Mapping[str, LevelCoder], batch: Any) -> dict[str, Array]:
 
 
 def too_many_levels(column: str, count: int) -> TooLargeError:
-    """The error for a column that is no category."""
+    """The error for a column without categories."""
     return TooLargeError(
         "column-has-more-than-different-values-a", count_sub=min(count - 1, MOST_LEVELS), column=column
     )

@@ -333,7 +333,7 @@ class BasketRandomizer:
 
 
 def basket_items(assignment: Assignment) -> ItemBits:
-    """The items of a column of baskets, whose names can stand in it."""
+    """The items of a column of baskets, whose names can be part of it."""
     assert assignment.baskets is not None
     assignment.baskets.check_named()
     return assignment.baskets

@@ -43,7 +43,7 @@ class Table(ABC):
         """Some columns that can be put to this use, each one Arrow array."""
 
     def check(self, names: Sequence[str]) -> None:
-        """Raise for the first name that is no column."""
+        """Raise for the first name that is not a column."""
         times = Counter(self.names)
         for name in names:
             if times[name] != 1:

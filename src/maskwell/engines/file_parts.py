@@ -47,7 +47,7 @@ def parts_of(path: str) -> list[Part]:
     else:
         folders = [*itertools.takewhile(lambda part: not glob.has_magic(part), Path(path).parts)]
         root, files = str(Path(*folders)), sorted(filter(os.path.isfile, glob.glob(path, recursive=True)))  # noqa: PTH207
-        missing = f"no file has a name like {path}", "check the pattern; * stands for any letters"
+        missing = f"no file name matches {path}", "check the pattern; * matches any characters"
     if not files:
         raise DataFileError(missing[0], hint=missing[1], path=path)
     parts = []
@@ -249,7 +249,7 @@ LEAST = 16
 
 
 def _size(path: str) -> int:
-    """Bytes of a file; 0 for one that is gone, which whoever opens it says."""
+    """Bytes of a file; 0 for one that is gone, which the code that opens it reports."""
     try:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:

@@ -98,7 +98,7 @@ def _problems(text: str) -> Iterator[None]:
 
 
 def uses_of(terms: Iterable[Term]) -> dict[str, set[str]]:
-    """How each column stands in some terms: by "name", in "C", or inside another "function"."""
+    """How each column is used in some terms: by "name", in "C", or inside another "function"."""
     uses: dict[str, set[str]] = {}
     for factor in (factor for term in terms for factor in term):
         for name in factor.columns():
@@ -181,7 +181,7 @@ class _TermReader:
         return False
 
     def product(self, node: Node) -> _Terms:
-        """The terms of what stands between two of + and -."""
+        """The terms between two of + and -."""
         match node:
             case Operation("()", (inner,)):
                 return self.sum(inner, {})

@@ -113,7 +113,7 @@ class Factor:
 
     @property
     def use(self) -> str:
-        """How columns stand in it: by "name", alone in "C", or inside another "function"."""
+        """How columns are used in it: by "name", alone in "C", or inside another "function"."""
         match self.expression:
             case Name():
                 return "name"
@@ -404,7 +404,7 @@ def _contrast(node: Any) -> Any:
 
 
 def _shifted(value: Any, k: int | None = 1) -> Any:
-    """The values k rows before; -1 stands for a category that is not known, NaN for a number."""
+    """The values k rows before; -1 denotes an unknown category, NaN an unknown number."""
     if isinstance(value, CategoryColumn):
         return replace(value, codes=_moved(value.codes, k or 0, -1))
     return _moved(value.astype(np.float64), k, np.nan) if k else value

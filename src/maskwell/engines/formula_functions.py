@@ -197,7 +197,7 @@ def _operation(symbol: str, operands: tuple[Expression, ...]) -> Expression:
 
 
 def _computed(symbol: str, values: list[Any]) -> Any:
-    """Arithmetic with numbers that stand in the formula."""
+    """Arithmetic with numbers of the formula."""
     if symbol not in OF_NUMBERS:
         raise NotAllowedError(f"{symbol} needs a column on one of its sides", _USE)
     try:
@@ -224,7 +224,7 @@ def _call(node: expressions.Call) -> Expression:
     if name not in FUNCTIONS:
         known = sorted({one for one in FUNCTIONS if "." not in one} - {"Q"})
         hint = f"known: {listed(known, len(known), HINT - len('known: '))}"
-        raise NotAllowedError(f"there is no function {shorten(name, 24)!r}", hint)
+        raise NotAllowedError(f"unknown function {shorten(name, 24)!r}", hint)
     function = FUNCTIONS[name]
     given = _given(name, function, node.arguments)
     arguments = {key: _argument(name, key, given[key]) for key in function.parameters if key in given}

@@ -50,7 +50,7 @@ def read_small_table(
     return [(number, dict(zip(header, line, strict=True))) for number, line in lines[1:]]
 
 
-CURVES_HINT = "give a CSV with a header p,lower,upper and one row for each prior, the first for p = 0"
+CURVES_HINT = "give a CSV with the header p,lower,upper and one row for each prior, starting at p = 0"
 Rows = Sequence[tuple[Fraction, Fraction]]
 
 

@@ -1,6 +1,6 @@
 """InputFile: the path of a file, together with how its text is read and what is made of its rows on the way.
 
-What is not given is found out from its beginning, said once on standard error, and kept in files written from it.
+What is not given is detected from its beginning, said once on standard error, and kept in files written from it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from maskwell.engines.row_sources import Source
 
     View = Callable[[Source, str], Source]
-    """Makes other rows of the rows of a file, whose path it is told for messages."""
+    """Makes other rows from the rows of a file, whose path it gets for messages."""
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", ":": "a colon", " ": "a space"}
-"""What may stand between two fields, in words."""
+"""Separators of fields, in words."""
 
 UTF8 = "utf-8"
 
 
 @dataclass(frozen=True)
 class TextForm:
-    r"""How the text of a CSV file is read; what is None is found out from its beginning."""
+    r"""How the text of a CSV file is read; what is None is detected from its beginning."""
 
     separator: str | None = None  # what stands between two fields: one of SEPARATORS
     encoding: str | None = None  # which bytes stand for which characters, by the names that Python knows
@@ -70,13 +70,13 @@ def csv_file(
     path
         The file, a folder or a pattern.
     separator
-        What stands between two fields: ``","``, ``";"``, ``"|"``, ``":"``, ``"tab"`` or ``"space"``.
+        Field separator: ``","``, ``";"``, ``"|"``, ``":"``, ``"tab"`` or ``"space"``.
     encoding
         Such as ``"utf-8"``, ``"windows-1252"`` or ``"latin-1"``.
     decimal
         ``"."`` or ``","``.
 
-    What is left out is found out from the beginning of the file.
+    By default all of these are detected from the beginning of the file.
 
     >>> csv_file("people.csv", separator=";", decimal=",")
     'people.csv'
@@ -132,7 +132,7 @@ def encoding_of(start: bytes) -> str:
 
 
 def separator_of(start: bytes, path: str = "the file") -> str:
-    r"""What stands between the fields of a file that begins so, in UTF-8; a comma where nothing speaks against it."""
+    r"""The field separator of a file that begins so, in UTF-8; a comma where nothing speaks against it."""
     first, _, _ = start.partition(b"\n")
     candidates = [sign for sign in (",", ";", "\t", "|") if sign.encode() in first]
     if candidates in ([], [","]):
@@ -155,7 +155,7 @@ def named_separator(start: bytes, path: str) -> tuple[str | None, bytes]:
     if line is None:
         return None, start
     sign = line.group(1).decode()
-    _say(path, f"begins with a line for Excel that names {SEPARATORS[sign]} as the separator; it is left out")
+    note_once(path, f"begins with a line for Excel that names {SEPARATORS[sign]} as the separator; it is left out")
     return sign, start[line.end() :]
 
 
@@ -186,10 +186,12 @@ class DecimalCommas:
     def say(self) -> None:
         """Say that there are some, where nobody asked for it, and what becomes of points that may part thousands."""
         if self.columns and not self._asked:
-            _say(self._path, "has decimal commas")
+            note_once(self._path, "has decimal commas")
         if self.columns or self._asked:
             for name in self._pointed:
-                _say(self._path, f"has numbers such as 1.234 in {shorten(name)!r}: these are read with a decimal point")
+                note_once(
+                    self._path, f"has numbers such as 1.234 in {shorten(name)!r}: these are read with a decimal point"
+                )
 
     def converted(self, name: str, column: Any) -> Any:
         """The next values of a column of texts."""
@@ -237,17 +239,17 @@ MOST_SAID = 1000
 
 
 def say_form(path: str, separator: str | None, encoding: str | None) -> None:
-    """Say how a file is read, where that was found out and is not the usual form."""
+    """Report how a file is read, where that was detected and is not the usual form."""
     told = [
         *([] if separator is None else [f"with {SEPARATORS[separator]} between fields"]),
         *([] if encoding is None else [f"as {CALLED.get(encoding, encoding)}"]),
     ]
     guess = f" (a guess, since it is not UTF-8; {option('encoding')} names another)" if encoding in _GUESSED else ""
     if told:
-        _say(path, f"is read {', '.join(told)}{guess}")
+        note_once(path, f"is read {', '.join(told)}{guess}")
 
 
-def _say(path: str, what: str) -> None:
+def note_once(path: str, what: str) -> None:
     """A note on standard error, once for each file; programs may take it from the logger ``maskwell``."""
     said = (str(path), what)
     if said not in _SAID and len(_SAID) < MOST_SAID:

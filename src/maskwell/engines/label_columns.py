@@ -42,7 +42,7 @@ class LabelColumns:
         return {name: self._column(name, codes[name], batch.column(name)) for name in self._labels}
 
     def _column(self, name: str, codes: Array, original: Any) -> Any:
-        """Labels of the codes. Missing values become one where one can be drawn: NaN or 99 would tell true ones."""
+        """Labels of the codes. Missing values become one where one can be drawn: NaN or 99 would reveal true ones."""
         arrow, labels = require(), self._labels[name]
         if isinstance(labels, arrow.DictionaryArray) and int(codes.min(initial=0)) > MISSING:
             positions = codes.astype(labels.type.index_type.to_pandas_dtype())

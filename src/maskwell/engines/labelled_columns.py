@@ -71,7 +71,7 @@ class ColumnLabels:
         return self.values.get(value, value_text(value))
 
     def value_of(self, categories: Sequence[str], column: str) -> dict[str, Any]:
-        """The value behind each label; two values with one label cannot be told apart."""
+        """The value behind each label; two values with one label cannot be distinguished."""
         behind: dict[str, Any] = {}
         for value, label in self.values.items():
             if label in behind and label in categories:

@@ -1,4 +1,4 @@
-"""Codes that stand for a missing value, such as ``NA`` or 99: what is read of a table has no value in their place."""
+"""Codes of missing values, such as ``NA`` or 99: the table is read with missing values in their place."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _is_category(code: str, categories: Categories | None) -> bool:
 
 
 def _codes(some: Any) -> list[str]:
-    """Texts of codes, several of which may stand in one text."""
+    """Texts of codes, several of which may be in one text."""
     if isinstance(some, str):
         return [code.strip() for code in some.split(",")]
     if isinstance(some, bool) or not isinstance(some, int | float | Sequence):
@@ -149,7 +149,7 @@ def _numbers(code: str) -> list[float]:
 
 
 class RowsWithoutCodes:
-    """Rows of a ``source`` in which codes are no values."""
+    """Rows of a ``source`` in which codes of missing values are replaced."""
 
     def __init__(self, source: Source, codes: MissingCodes) -> None:
         self.source, self._codes = source, codes

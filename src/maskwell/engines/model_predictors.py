@@ -119,7 +119,7 @@ def _levels_of(column: Any) -> list[Any]:
 
 
 def categories_of(name: str, column: Any, uses: Mapping[str, set[str]]) -> Sequence[Any]:
-    """The categories of a predictor, in their order; none of numbers, unless they stand in ``C`` only."""
+    """The categories of a predictor, in their order; none for numbers, unless they are used in ``C`` only."""
     if not isinstance(column, np.ndarray):
         return list(column.categories)
     return np.unique(column).tolist() if uses.get(name) == {"C"} else ()

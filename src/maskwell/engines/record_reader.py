@@ -31,7 +31,7 @@ _LONG = f" is longer than {LONGEST_RECORD >> 20} MiB"
 
 
 def usual_separator(ending: str) -> str:
-    """What stands between two fields."""
+    """The field separator."""
     return TAB if ending.startswith(".tsv") else ","
 
 
@@ -73,7 +73,7 @@ class RecordReader:
                 self._file = self._raw
 
     def header(self) -> bytes:
-        """The first record, with its line end; how the text is written is found out from what comes with it."""
+        """The first record, with its line end; how the text is written is detected from what comes with it."""
         self._begin()
         while not (end := first_end(self._held, self._separator)) and not self._ended:
             if len(self._held) > LONGEST_RECORD:

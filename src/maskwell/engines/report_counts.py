@@ -285,7 +285,7 @@ class SurveyTally:
     """Sums by stratum, cluster, domain, sample and report; the designs of the samples; how many rows were left out.
 
     ``ratios`` has the smallest and the largest ratio of a replicate weight above zero to the weight, shape (2, R): rows
-    of one line may differ in that, and a line does not tell. ``products`` has the sums over rows of products of two
+    of one line may differ in that, and a line does not show it. ``products`` has the sums over rows of products of two
     such ratios, shape (R, R). ``empty_domains`` are those all of whose rows were left out.
     """
 

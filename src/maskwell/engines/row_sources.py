@@ -113,6 +113,10 @@ def _engine(kind: str) -> Engine:
         from maskwell.engines.labelled import LABELLED
 
         return LABELLED
+    if kind == "excel":
+        from maskwell.engines.excel_files import EXCEL
+
+        return EXCEL
     from maskwell.engines.arrow_files import IPC, PARQUET
 
     return PARQUET if kind == "parquet" else IPC
@@ -125,10 +129,11 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     ".parquet": partial(_engine, "parquet"),
     **dict.fromkeys((".arrow", ".arrows"), partial(_engine, "arrow")),
     **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".xpt"), partial(_engine, "labelled")),
+    ".xlsx": partial(_engine, "excel"),
 }
 
 _OTHERS = [ending for ending in ENGINES if not ending.startswith((".csv", ".tsv")) and ending != ".arrows"]
-KNOWN = f"known endings: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
+KNOWN = f"known extensions: .csv .tsv (or {' '.join(COMPRESSED)}) {' '.join(_OTHERS)}"
 
 STREAMS = {"csv": ".csv", "arrow": ".arrows"}
 """Kinds of rows on standard output, with the endings of files that hold the same."""
@@ -238,7 +243,7 @@ def _is_arrow_stream(path: str) -> bool:
 
 
 def _check_part(file: str, ending: str, path: str) -> None:
-    """Raise for what is no file with rows in it, or is of another kind than the rest of its folder."""
+    """Raise for a file without rows or of an unknown kind, or of another kind than the rest of its folder."""
     if file == "-":
         return
     if not Path(file).is_file():
@@ -253,7 +258,7 @@ def _check_part(file: str, ending: str, path: str) -> None:
 
 
 Progress = Callable[[int, float | None], None]
-"""Told the rows so far and, where it is known, the share of the work that is done."""
+"""Called with the rows so far and, if known, the share of the work that is done."""
 
 
 def steps(progress: Progress | None, count: int) -> list[Progress | None]:
@@ -347,7 +352,7 @@ def find_columns(schema: Any, names: Iterable[str], path: object, use: str = VAL
 
 
 def no_column(names: Sequence[str], name: str, where: str) -> DataFileError:
-    """The error for a name that is no column, or that of several; ``where`` is what the table is called."""
+    """The error for a name without a column, or of several; ``where`` is the name of the table."""
     times = sum(one == name for one in names)
     if times > 1:
         return DataFileError("has-columns-named", where=where, times=times, column=name)

@@ -254,7 +254,7 @@ class MemoryTable(Rows):
 def lists_categories(column: Any) -> bool:
     """Whether pandas or polars lists the categories of a column: somebody may have put them in order.
 
-    Older versions of polars do not tell Arrow that those of an Enum are in order.
+    Older versions of polars do not report to Arrow that those of an Enum are in order.
     """
     kind = getattr(column, "dtype", None)
     return (type(kind).__module__.partition(".")[0], type(kind).__name__) in (

@@ -231,7 +231,7 @@ def _files_here(frame: Any) -> list[str]:
 
 
 def _files_by_table(frame: Any) -> list[list[str]]:
-    """The same files, those of each table by themselves that Spark joins; in one list where it does not tell."""
+    """The same files, grouped by the tables that Spark joins; in one list where Spark does not report these."""
     from py4j.protocol import Py4JError
 
     plans = getattr(frame, "_jdf", None)  # none through Spark Connect

@@ -1,7 +1,7 @@
 """Tables of Apache Spark are randomized where their rows are.
 
 Spark may compute a partition twice: after a failure, by speculation, or because a result was not kept. A second draw of
-one person's report would tell more than the first alone, so that rows are randomized in two ways only (ADR 0027): by
+one person's report would reveal more than the first, so that rows are randomized in two ways only (ADR 0027): by
 draws that a secret key keeps for each person, which come out the same however often they are made, or written at once
 into files of which each partition has one.
 """

@@ -55,14 +55,14 @@ class SamplingColumns:
             raise ParameterError("both-weights-and-inclusion-chances")
 
     def __bool__(self) -> bool:
-        """Whether anything is told at all."""
+        """Whether any sampling information is given."""
         return any(
             (self.weights, self.inclusion, self.strata, self.clusters, self.population, self.replicates, self.by)
         )
 
     @property
     def only_domains(self) -> bool:
-        """Whether domains are told, and nothing of how the rows were drawn."""
+        """Whether domains are given, but no sampling information."""
         return bool(self.by) and not replace(self, by=())
 
     @property
@@ -420,7 +420,7 @@ class ReportReader:
         return alone if self._answers is None else [*alone, self._together]
 
     def read(self, columns: Sequence[Any], first_row: int, places: Array | None = None) -> Encoded | None:
-        """Codes of the reports, or None when some cannot be used; ``places`` where the rows stand in the batch."""
+        """Codes of the reports, or None when some cannot be used; ``places`` are the rows in the batch."""
         encoded = [c.codes(column, first_row, places) for c, column in zip(self._coders, columns, strict=True)]
         usable = [one for one in encoded if one is not None]
         if len(usable) < len(encoded):

@@ -124,7 +124,7 @@ class QuantityTerms:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads what was asked for; ``places`` has the codes of the categories that each name stands for."""
+    """Reads what was asked for; ``places`` has the codes of the categories that each name represents."""
 
     asked: Asked
     places: Mapping[str, tuple[int, ...]]

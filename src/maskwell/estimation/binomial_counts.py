@@ -33,7 +33,7 @@ FEW_PEOPLE = 30  # with fewer, Wald intervals under a sampling plan covered .90 
 
 @dataclass(frozen=True, eq=False)
 class BinomialCounts:
-    """For each share a count of reports that tells it."""
+    """For each share a count of reports that determines it."""
 
     # How many reports of how many, shape (k,); whole numbers where `exact`
     x: Real
@@ -57,7 +57,7 @@ class BinomialCounts:
 
     @classmethod
     def of_chances(cls, pi_hat: Real, n: float | Real, chances: tuple[Real, Real], *, exact: bool) -> Self:
-        """Of estimates that a count tells; ``n`` is the number of reports where ``exact``, else one that matches."""
+        """Of estimates that a count determines; ``n`` is the number of reports if ``exact``, else one that matches."""
         a, b = chances
         size = np.broadcast_to(np.asarray(n, dtype=np.float64), pi_hat.shape)
         x = np.clip(size * (b + (a - b) * pi_hat), 0, size)
@@ -157,7 +157,7 @@ def _of_sums(raw: Real, variance: Real, source: Estimate, C: Real) -> BinomialCo
 
 
 def _effective(n: float, nearby: Real, planned: Real | None) -> float | Real:
-    """The number of simple draws that would tell as much as the plan does, n at most; n where there is no plan."""
+    """The number of simple draws as informative as the plan, n at most; n without a plan."""
     if planned is None:
         return n
     known = np.isfinite(planned) & (planned > 0) & (nearby > 0)
@@ -179,6 +179,6 @@ def conditional_shares(C: Real, near: Real) -> tuple[Real, Real]:
 
 
 def linear_variance(design: Design, rows: Real, shares: Real) -> Real:
-    """Variance of the numbers ``rows[r, z]`` that reports z stand for, each at shares of its own, shape (r,)."""
+    """Variance of the numbers ``rows[r, z]`` that reports z represent, each at its own shares, shape (r,)."""
     lam = cast(CodedDesign, design).forward(shares)
     return np.asarray((rows**2 * lam).sum(axis=1) - (rows * lam).sum(axis=1) ** 2)

@@ -20,8 +20,8 @@ from maskwell.errors import CountsError
 from maskwell.estimation.share_estimate import COVARIANCE_LIMIT, Estimate, covariances_left_out, diagonal
 from maskwell.notes import Note
 
-BOUNDED = "this table is not kept: intervals are wider by a bound of its bias, standard errors leave it out"
-WITH_WEIGHTS = "weights: the sampling part takes rows as drawn one by one; clusters and strata would change it"
+BOUNDED = "this table is not preserved by the release: intervals include a bound on its bias, standard errors do not"
+WITH_WEIGHTS = "weights: the sampling part assumes independent draws of rows; clusters and strata would change it"
 NEGATIVE = "a variance, or its part of randomization, is estimated below zero: too few records in a category"
 TARGETS = ("population", "file")
 
@@ -62,7 +62,7 @@ class Released:
 
     @cached_property
     def size(self) -> float:
-        """``W^2 / S``: the number of records that would tell as much if all had the same weight."""
+        """``W^2 / S``: the effective number of records, were all weights equal."""
         return float(self.weights.sum() ** 2 / self.squares.sum())
 
     def spread(self, *, full: bool) -> Real:
@@ -154,7 +154,7 @@ def _least_effective(data: Released, changed: float, squares: float, bias: Real,
 
 
 def _sampling(data: Released, randomization: Real, *, full: bool) -> Real:
-    """``(D_p - p p' + C) / (n - 1)``; with weights n is the number of records that tell as much."""
+    """``(D_p - p p' + C) / (n - 1)``; with weights n is the effective number of records."""
     spread = data.spread(full=full) / float(data.weights.sum()) ** 2
     return np.asarray((data.size * spread + randomization) / (data.size - 1))
 

@@ -73,7 +73,7 @@ def mean_of_products(shares: Any, low: Any, high: Any) -> Any:
 
 
 class ReportedBaskets:
-    """Reported baskets, item by item, and what they tell about the true ones."""
+    """Reported baskets, item by item, and estimates about the true ones."""
 
     def __init__(self, columns: Array, n: int, names: Sequence[str], w0: Real, w1: Real) -> None:
         self.n, self.names = n, tuple(names)
@@ -84,7 +84,7 @@ class ReportedBaskets:
     def of(cls, bits: Bits, design: ItemBits, names: Sequence[str] | None = None) -> ReportedBaskets:
         """From rows of bits, shape (n, ceil(M / 8)), and the design that made them; ``names`` in place of its own."""
         if len(bits) < 2:
-            raise InputError("basket-standard-errors-need-at-least", bits_count=len(bits), value="s" * (len(bits) != 1))
+            raise InputError("basket-standard-errors-need-at-least", bits_count=len(bits))
         items = len(design)
         fits = bits.ndim == 2 and bits.shape[1] == (items + 7) // 8 and bits.dtype == np.uint8
         if not fits or (items % 8 and (bits[:, -1] >> (items % 8)).any()):
@@ -262,7 +262,7 @@ class BasketSampling:
 
 
 class SampledBaskets(ReportedBaskets):
-    """Reported baskets that stand for others; every estimate reads the rows, not counts of them."""
+    """Reported baskets that represent others; every estimate reads the rows, not counts of them."""
 
     def __init__(self, baskets: ReportedBaskets, sampling: BasketSampling) -> None:
         super().__init__(baskets.columns, baskets.n, baskets.names, baskets.w0, baskets.w1)

@@ -28,7 +28,7 @@ WRITTEN_LIMIT = 10**7
 
 
 def fisher_information(design: Design, pi: Real | None = None) -> Real:
-    """Information of one report about the first k - 1 proportions; infinite where an absent report would tell all."""
+    """Information of one report about the first k - 1 proportions; infinite where an absent report would reveal all."""
     P = design.matrix()
     lam = P @ (design.uniform_prior() if pi is None else design.check_distribution(pi))
     contrast = P[:, :-1] - P[:, -1:]

@@ -73,7 +73,7 @@ class Flag(str):
 def flags_of_moments(
     pi_hat: Real, variance: Real, sampling: Real, *, full: bool, n: int = 1, chance: float | None = None
 ) -> tuple[str, ...]:
-    """What a reader of moment estimates should know; ``full`` where covariances were worked out."""
+    """What a reader of moment estimates should know; ``full`` where covariances were computed."""
     flags: list[str] = []
     if is_outside(pi_hat).any():
         if chance is None:
@@ -117,7 +117,7 @@ class Recovered(NamedTuple):
 
     @property
     def reports(self) -> int | None:
-        """Their number where they are all the reports and weigh the same, else None."""
+        """Their number if they are all the reports and have equal weights, else None."""
         n = round(1 / self.largest)
         return n if abs(n * self.largest - 1) <= WHOLE and abs(n * self.squares - 1) <= WHOLE else None
 
@@ -136,7 +136,7 @@ def chance_given_truth(pi_hat: Real, parts: Sequence[Recovered]) -> float:
 
 
 def _binomial_tails(pi_hat: Real, part: Recovered) -> list[Real] | None:
-    """Of counts as small where the share is 0, and as large where it is 1; None where no plain count tells it."""
+    """Of counts as small where the share is 0, and as large where it is 1; None where no plain count determines it."""
     from scipy.special import bdtr, bdtrc
 
     n, chances = part.reports, part.design.count_chances() if part.inverse is None else None

@@ -1,4 +1,4 @@
-"""Sample: what one group of respondents reported; Estimate: proportions with their errors, as the reports tell them."""
+"""Sample: what one group of respondents reported; Estimate: proportions with their errors, from the reports."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class Estimate(Result):
 
     @property
     def effective_n(self) -> float:
-        """The number of reports of equal weight that would tell as much, were they drawn one by one."""
+        """The effective number of reports: equally informative ones of equal weight, drawn independently."""
         return float(self.n)
 
     @property
@@ -263,7 +263,7 @@ class Estimate(Result):
 
     @cached_property
     def binomial_counts(self) -> BinomialCounts | None:
-        """For each share the binomial count that tells it, or one that it matches; None where none is known."""
+        """For each share the binomial count that determines it, or one that it matches; None where none is known."""
         from maskwell.estimation.binomial_counts import binomial_counts
 
         return binomial_counts(self)
@@ -307,7 +307,7 @@ class Estimate(Result):
     def confidence_interval(self, level: float = 0.95, method: str | None = None, **options: Any) -> Real:
         """The ends of :meth:`intervals`, shape (k, 2).
 
-        Each interval stands for its own category, not for all of them together, except for ``bonferroni`` and
+        Each interval is for its own category, not for all of them together, except for ``bonferroni`` and
         ``scheffe``.
         """
         check_kind(str | None, method=method)

@@ -332,7 +332,7 @@ def wilson(x: Real, n: Real, z: float) -> tuple[Real, Real]:
 
 
 def exact(estimate: Estimate, level: float, *, cut: bool = True) -> Intervals:
-    """Clopper and Pearson's where one count tells each share. Carried back as [Adeshiyan2011, eq. (2.4)], derived."""
+    """Clopper and Pearson's if one count determines each share. Carried back as [Adeshiyan2011, eq. (2.4)], derived."""
     if not counts_for(estimate, "exact").exact:
         raise ParameterError("no-exact-interval-under-this-design", method="exact")
     return carried_back(estimate, clopper_pearson, "exact", level, cut=cut)
@@ -409,7 +409,7 @@ def intervals_of(estimate: Estimate, level: float, method: str, **options: Any) 
     unknown = sorted(set(options) - set(taken))
     if unknown:
         raise ParameterError(
-            f"{unknown[0]} is no option of {method} intervals",
+            f"{unknown[0]} is not an option of {method} intervals",
             hint=f"they take {', '.join(taken)}" if taken else "they take no options",
             options=options,
         )

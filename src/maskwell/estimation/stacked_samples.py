@@ -1,7 +1,7 @@
 """Several samples of one population, each with a design of its own, in one estimate.
 
     pi_hat = sum_g L_g lam_hat_g,     Cov = sum_g L_g (D_lam_g - lam_g lam_g') L_g' / n_g
-by least squares with weights ``n_g / lam_gi`` at the most likely proportions. What the samples do not tell apart is
+by least squares with weights ``n_g / lam_gi`` at the most likely proportions. What the samples do not distinguish is
 summed over. Samples too large to stack, each identifiable, are pooled. Source: derived; gives the estimates of
 Greenberg et al. (1969) and of Abul-Ela, Greenberg and Horvitz (1967), in [Adeshiyan2011, sections 2.1 and 3.1].
 """
@@ -42,12 +42,12 @@ class Estimand:
 
     @property
     def everything(self) -> bool:
-        """Whether every category can be told apart."""
+        """Whether every category can be distinguished."""
         return bool(self.rank == self.C.shape[1])
 
 
 def estimand_of(designs: Sequence[Design]) -> Estimand:
-    """Every category if the stacked matrices have full rank, else the variables of the tuples that they tell."""
+    """Every category if the stacked matrices have full rank, else the variables of the tuples that they identify."""
     labels = designs[0].inputs.labels
     _, values, directions = np.linalg.svd(np.concatenate([design.matrix() for design in designs]))
     rank = int((values > TOLERANCE * values[0]).sum())

@@ -24,7 +24,7 @@ from maskwell.estimation.sampling.survey_estimate import SurveyEstimate
 from maskwell.estimation.share_estimate import ROUNDING, Estimate, Sample, Sums, raised_to
 from maskwell.notes import Note
 
-OWN_MARGIN = "a margin is the most likely one for its own reports alone: the cells of the table sum to other shares"
+OWN_MARGIN = "each margin maximises the likelihood of its own reports only: the cells of the table sum to other shares"
 TOGETHER = 1e-6  # most likely shares are found up to about this
 
 
@@ -69,7 +69,7 @@ def known_covariance_of(estimate: Estimate) -> Real:
 
 
 def _from_cells(estimate: Estimate, layout: Layout, axes: Sequence[int], kept: Layout) -> Estimate:
-    """Sums of cells. Which part of their variance is randomization cannot be told without the reports."""
+    """Sums of cells. Which part of their variance is randomization cannot be computed without the reports."""
     covariance = _summed_square(covariance_of(estimate), layout.shape, axes)
     alone = layout.whole_devices(axes) is not None and estimate.fingerprint == layout.design.fingerprint
     more: dict[str, Any] = {}

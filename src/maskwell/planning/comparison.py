@@ -57,7 +57,7 @@ class Efficiency:
 
 
 def efficiency_of(first: Design, second: Design, *, grid: Real | None = None) -> Efficiency | None:
-    """Compare what two designs tell at many true shares; None where they are too large for that."""
+    """Compare the information of two designs at many true shares; None where they are too large for that."""
     check_kind(Design, first=first, second=second)
     if first.k > MOST_CATEGORIES or not all(design.has_entries_up_to(ENTRIES) for design in (first, second)):
         return None
@@ -114,12 +114,12 @@ class Comparison(Result):
 
     @cached_property
     def order(self) -> Order:
-        """Which tells more, with its proof."""
+        """Which is more informative, with its proof."""
         return order_of(self.first, self.second)
 
     @cached_property
     def efficiency(self) -> Efficiency | None:
-        """How much more one tells than the other at many shares, ``pi`` being the first; None for large designs."""
+        """How much more informative one is than the other at many shares, first at ``pi``; None for large designs."""
         grid = default_grid(self.first.k) if self.first.k <= MOST_CATEGORIES else None
         if grid is not None and self.pi is not None and (self.pi > 0).all():
             grid = np.vstack([self.pi, grid])
@@ -263,7 +263,7 @@ def compare(
     if not pair.measure.blank < target < pair.measure.limit:
         why = f"the design that sets the protection has no bound on {pair.measure.spoken}"
         if target <= pair.measure.blank:
-            why = "one of the designs tells nothing at all"
+            why = "one of the designs reveals nothing"
         elif pair.protections[0] == pair.protections[1]:
             why = NO_BOUND.format(pair.measure.spoken)
         return FairComparison(pair, None, None, "unchanged", why)

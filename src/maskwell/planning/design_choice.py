@@ -292,7 +292,7 @@ def _note(candidate: Candidate, best: Candidate) -> str:
     if candidate.family == "extremal":
         return "optimal for the assumed shares only"
     if candidate.estimator is not None:
-        return f"its reports with no or all bits tell nothing; {best.label} adds less variance"
+        return f"its reports with no or all bits reveal nothing; {best.label} adds less variance"
     return "adds the least variance in the worst case" if candidate is best else ""
 
 
@@ -301,7 +301,7 @@ def _extremal(
 ) -> tuple[Candidate | None, list[str]]:
     """The extremal design for the assumed shares, unless it is one of those that are there already."""
     if len(shares) > LIMIT:
-        return None, [f"the extremal design is not worked out for more than {LIMIT} categories"]
+        return None, [f"the extremal design is not computed for more than {LIMIT} categories"]
     design = extremal_design(shares, demand, categories, average=True).design
     # the same structure with the same reports; their parities may differ by what rounding cost
     alike = (one for one in known if (one.design.kind, one.design.outputs) == (design.kind, design.outputs))

@@ -84,7 +84,7 @@ class Extremal(Result):
     """The most useful design for assumed shares.
 
     >>> extremal = extremal_design(["1/4"] * 4, 2)
-    >>> extremal.rank, round(extremal.value, 7)   # two reports cannot tell four shares
+    >>> extremal.rank, round(extremal.value, 7)   # two reports cannot identify four shares
     (2, 0.056633)
     >>> better = extremal_design(["1/4"] * 4, 2, average=True)
     >>> better.rank, round(better.value, 7), better.design
@@ -144,7 +144,7 @@ def extremal_design(
         One of the names of :mod:`maskwell.planning.extremal`.
     average
         Mix all designs that are equal to it by exchanging categories of equal share. The utility stays, and the shares
-        of such categories can be told apart.
+        of such categories can be identified.
 
     Raises
     ------
@@ -246,7 +246,7 @@ class Tableau:
     """Corners of ``H w = 1, w >= 0`` in integers, by the simplex method; after many steps by Bland's rule, which ends.
 
     Rows are over one denominator, the last pivot (elimination without fractions); sums of minors of zeros and ones stay
-    within machine words for 14 categories. Columns after those of H stand for what is missing to the right side.
+    within machine words for 14 categories. Columns after those of H represent what is missing to the right side.
     """
 
     def __init__(self, rows: Array, basis: list[int], columns: int) -> None:

@@ -1,4 +1,4 @@
-"""Improvement: from any design of bounded parity to an admissible one that tells all that it did, and more.
+"""Improvement: from any design of bounded parity to an admissible one that keeps all its information, and has more.
 
 Everything is done in integers, rows over one denominator N, gamma = g / h, and weights over ``N (g - h) (g + (k - 1) h)
 / h``; ``A = C P`` is checked before it is handed out. Both algorithms: docs/theory/improvement.md.
@@ -167,7 +167,7 @@ READABLE = 20  # characters of a gamma that is shown as it was typed
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Improvement(Replacement):
-    """An admissible design that tells all that the original did, with the proof; an example is at ``mw.improve``."""
+    """An admissible design that keeps all information of the original, with the proof; example: ``mw.improve``."""
 
     gamma: Parity  # the bound on parity; the parity of ``design``, unless nothing had to be done
     method: str  # "layers" or "lemmas"
@@ -194,7 +194,7 @@ def improve(
     exactly: bool = False,
     allow_identity: bool = False,
 ) -> Improvement:
-    """An admissible design of parity gamma that tells all that a design does; arguments as in :func:`maskwell.improve`.
+    """An admissible design of parity gamma that keeps all information; arguments as in :func:`maskwell.improve`.
 
     Where a design given as decimals meets gamma only within slack (:mod:`maskwell.privacy.criteria`), its own parity
     takes the place of gamma. Source: [ChaiNayak2018, Lemmas 4.2 to 4.4, Theorem 4.3].

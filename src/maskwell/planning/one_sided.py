@@ -75,14 +75,14 @@ class OneSided(Replacement):
 
 
 def improve_one_sided(design: Design, *, sensitive: Hashable | None = None) -> OneSided:
-    """The design that hides one category as well and tells more, where there is one.
+    """The design that hides one category as well and is more informative, if one exists.
 
     Parameters
     ----------
     design
         Any design whose matrix can be written out.
     sensitive
-        The label of the one sensitive category; the first if left out.
+        The label of the one sensitive category (default: the first).
 
     >>> import maskwell as mw
     >>> improvement = improve_one_sided(mw.design("chow", red=5, blue=3, draws=2))

@@ -1,4 +1,4 @@
-"""Which of two designs tells more: the order of Blackwell, with a proof of the answer.
+"""Which of two designs is more informative: the order of Blackwell, with a proof of the answer.
 
 The ways to an answer, the cheap ones first, and their proofs: docs/theory/order.md.
 
@@ -81,7 +81,7 @@ class Question:
     def same(self) -> Sufficiency | None:
         """Rows that are the same up to order, or a single one."""
         if len(self.A) == 1:
-            return yes("same", "the other design tells nothing", [[Fraction(1)] * len(self.P)])
+            return yes("same", "the other design reveals nothing", [[Fraction(1)] * len(self.P)])
         if sorted(self.A) != sorted(self.P):
             return None
         place, zero, one = {tuple(row): u for u, row in enumerate(self.P)}, Fraction(0), Fraction(1)
@@ -115,7 +115,7 @@ class Question:
             seen = [sum(map(Fraction.__mul__, row, x), Fraction(0)) for row in self.A]
             if any(seen):
                 gain = [[(y > 0) * v - (y < 0) * v for v in x] for y in seen]
-                reason = "it cannot tell apart true proportions that the other design can"
+                reason = "it cannot distinguish true proportions that the other design can"
                 return no("rank", reason, gain, sum(map(abs, seen), Fraction(0)))
         return None
 
@@ -188,7 +188,7 @@ def _margin(refusal: Sufficiency) -> Fraction:
 
 
 TOLERANCE = Fraction(1, 10**8)
-"""How far a garbling may be off where probabilities stand for others, relative to the largest chance of the report."""
+"""How far a garbling may be off where probabilities represent others, relative to the largest one of the report."""
 
 LABELS_WIDTH = 34
 ENTRY_LIMIT = 10**5  # entries of a matrix beyond which designs are compared by their structure and parity only
@@ -202,7 +202,7 @@ Verdict = Literal["first", "second", "equivalent", "incomparable", "undecided"]
 class Order(Result):
     """How two designs compare: the verdict, and the two questions behind it.
 
-    ``first_for_second`` tells whether the first is sufficient for the second, ``second_for_first`` the converse.
+    ``first_for_second``: whether the first is sufficient for the second; ``second_for_first``: the converse.
     """
 
     verdict: Verdict
@@ -224,7 +224,7 @@ class Order(Result):
 
 
 def order_of(first: Design, second: Design, *, tolerance: Number | None = None) -> Order:
-    """Which of two designs tells more about the truth.
+    """Which of two designs is more informative about the truth.
 
     The verdict is ``"first"`` when the first is sufficient for the second and not conversely, ``"second"`` the other
     way round, ``"equivalent"`` when both hold, ``"incomparable"`` when neither does (each is better for some purpose),
@@ -325,7 +325,7 @@ def _kept(how: str, keep: Fraction, reason: str, P: Design) -> Sufficiency:
 
 
 def _by_parity_alone(P: Design, A: Design, allowed: Fraction) -> Sufficiency:
-    """What can be told without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
+    """What follows without the matrices: no garbling raises parity. Source: [ChaiNayak2018, Lemma 4.1]."""
     try:
         parities = P.parity_exact(), A.parity_exact()
     except TooLargeError:

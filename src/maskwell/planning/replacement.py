@@ -97,7 +97,7 @@ def best_added_variance(design: Design) -> float | None:
 
         V_R = tr M^-1 - 1,   M = P' D^-1 P,   D = diag(P 1 / k)
 
-    A design that tells more never has the larger one. Source: [NayakZhai2019, eqs. (6.1) and (6.3)].
+    A more informative design never has the larger one. Source: [NayakZhai2019, eqs. (6.1) and (6.3)].
     """
     if not design.identifiable:
         return None

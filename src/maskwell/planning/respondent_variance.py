@@ -133,7 +133,7 @@ def unit_variance(
 ) -> UnitVariance:
     """``n Var(pi_hat_j)`` of one category at true shares ``pi``, shape (k,).
 
-    The category is named by its label; the first if left out.
+    The category is named by its label (default: the first).
     """
     check_kind(Design, design=design)
     check_kind(Sampling, sampling=sampling)

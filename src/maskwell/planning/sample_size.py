@@ -65,7 +65,7 @@ def needed_n(variance: float, margin: float, level: float = 0.95) -> int:
 
 
 def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
-    """What an interval of that half width cannot tell about shares, shape (k,); nothing where it tells something."""
+    """Why an interval of that half width is uninformative about shares, shape (k,); empty where it is informative."""
     if at_least(margin, 0.5):
         return (f"an interval within {Printed(margin):.3g} says nothing about a share, which lies between 0 and 1",)
     small = int(((shares > 0) & at_most(shares, margin)).sum())
@@ -73,7 +73,7 @@ def margin_warnings(margin: float, shares: Real) -> tuple[str, ...]:
         return ()
     all_of_them = small == int((shares > 0).sum())
     which = "no share is" if all_of_them else f"{small:,} of {len(shares):,} shares are not"
-    return (f"{which} larger than the margin {Printed(margin):.3g}: such a share could not be told from 0",)
+    return (f"{which} larger than the margin {Printed(margin):.3g}: such a share could not be distinguished from 0",)
 
 
 def _quantile(level: float) -> float:
@@ -147,7 +147,7 @@ class SamplePlan(Respondents, Result):
         return self.design.inputs.labels[self.category]
 
     def warnings(self) -> tuple[str, ...]:
-        """What the margin cannot tell about the share."""
+        """Why the margin is uninformative about the share."""
         return margin_warnings(self.margin, self.pi[[self.category]])
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,8 +179,8 @@ def plan_sample(
 ) -> SamplePlan:
     """Respondents for a margin, or the margin of so many respondents, with a design that is chosen already."""
     if (n is None) == (margin is None):
-        said = "neither n nor margin is given" if n is None else "n and margin are both given"
-        raise ParameterError(said, hint="give one of them: the other one is worked out")
+        said = "n or margin must be given" if n is None else "n cannot be combined with margin"
+        raise ParameterError(said, hint="give one of them: the other one is computed")
     sure = check_level(level)
     size = (None if n is None else check_n(n)), (None if margin is None else check_margin(margin))
     check_kind(Design, design=design)

@@ -198,7 +198,7 @@ class _Search:
         return made
 
     def attainable(self) -> tuple[Parity, Parity]:
-        """The protection of the least and of the most telling member."""
+        """The protection of the least and of the most informative member."""
         low, high = (self.measure.value(self.build(t)) for t in self.tunable.ends(self._seen))
         return low, high
 
@@ -209,7 +209,7 @@ class _Search:
         return {name: 1 - value if name in turned else value for name, value in self.kept.items()}
 
     def _bisect(self, value: Fraction, start: Fraction, end: Fraction) -> Fraction:
-        """The most telling parameter that keeps to the value."""
+        """The most informative parameter that keeps to the value."""
         if self.measure.value(self.build(end)) <= value:
             return end
         low, high = 0, 1 << PLACES
@@ -232,7 +232,7 @@ class _Search:
         texts = {n: to_decimal(v) if isinstance(v, Fraction) else v for n, v in self.kept.items()}
         kept = "".join(f", {n} = {v if isinstance(v, str | int) else '...'}" for n, v in texts.items())
         ends = [f"{Printed(to_float(end)):.6g}" if end != self.measure.limit else "no bound" for end in (low, high)]
-        alike = "all that tell anything have no bound" + "; a bound on the ratio is possible" * (
+        alike = "all informative designs have no bound" + "; a bound on the ratio is possible" * (
             self.measure.name == "parity" and self.tunable.by_parity is None
         )
         return ParameterError(

@@ -5,7 +5,7 @@ A certificate is JSON::
     {"maskwell": "certificate", "version": 1, "design": ..., "claims": ..., "seal": "sha256:..."}
 
 The claims are exact (fractions as text) and a function of what is given (the design, the demand as stated, an original
-and its garbling), so that whoever works them out anew and finds the same text has checked them. ``slack`` says where a
+and its garbling), so that recomputing them and finding the same text is a complete check. ``slack`` says where a
 demand is met only within the slack for decimals. The seal is the SHA-256 of everything else; it shows a slip.
 
 Source: [ChaiNayak2018, Theorem 3.1] for parity and its bounds, Theorems 4.2 and 4.3 for admissibility.
@@ -152,7 +152,7 @@ def certify(design: Design, demand: Demand | None = None, *, improvement: Improv
     Parameters
     ----------
     demand
-        What parity is held against, worked out anew from the exact text in which it was stated.
+        What parity is held against, recomputed from the exact text in which it was stated.
     improvement
         The design that this one replaces, with the garbling that shows it; CertificateError where it does not.
     """
@@ -194,7 +194,7 @@ def answer_of(demand: Mapping[str, Any], parity: Parity, *, decimals: bool) -> d
 def bound_of(demand: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
     """The bound that follows from a stated demand, as claimed and as a number; ValueError where nothing is asked.
 
-    ``derived``: worked out from what was stated. ``strict``: parity must stay below it, as some prior reaches it.
+    ``derived``: computed from what was stated. ``strict``: parity must stay below it, as some prior reaches it.
     """
     stated = demand["stated"]
     derived = demand_from_stated(stated)

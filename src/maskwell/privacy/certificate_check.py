@@ -85,7 +85,7 @@ def verify_certificate(content: Any, *, design: Design | None = None) -> Verifie
 
 
 def verify_text(text: str, *, design: Design | None = None) -> Verified:
-    """The same for the text of a file; CertificateError when it is no certificate at all."""
+    """The same for the text of a file; CertificateError when it is not a certificate at all."""
     reader = _Numbers()
     try:
         content = from_json_noting(text, parse_float=reader.read, repeated=reader.note_repeated)
@@ -111,13 +111,13 @@ MOST_DECIMALS = 1_000_000  # numbers with a point in a certificate. All that is 
 
 
 class _Numbers:
-    """Reads numbers with a point, and remembers the first fault of the text that they stand in."""
+    """Reads numbers with a point, and remembers the first fault of the text that contains them."""
 
     def __init__(self) -> None:
         self.fault, self._many = "", 0
 
     def read(self, text: str) -> float:
-        """Two texts that stand for the same float would have the same seal: only the shortest one is read."""
+        """Two texts that represent the same float would have the same seal: only the shortest one is read."""
         self._many += 1
         if self._many > MOST_DECIMALS:
             raise ValueError(f"it has more than {MOST_DECIMALS:,} numbers with a point")
@@ -180,7 +180,7 @@ def _text(content: Any) -> str:
 
 def _form(content: Any) -> str:
     if not isinstance(content, Mapping) or content.get("maskwell") != "certificate":
-        raise _Wrong("this is no certificate")
+        raise _Wrong("this is not a certificate")
     _same(content.get("version"), VERSION, "the version")
     _same(sorted(content), sorted(PARTS), "the list of its parts")
     claims = content["claims"]
@@ -242,7 +242,7 @@ def _demand(claims: Mapping[str, Any]) -> str:
     asked = ", ".join(
         f"{key} = {value}" for key, value in stated.items() if isinstance(value, str) and key != "language"
     )
-    how = RULES[stated["language"]] if claimed["derived"] else "as given: a function cannot be worked out anew"
+    how = RULES[stated["language"]] if claimed["derived"] else "as given: a function cannot be recomputed"
     return f"{asked or 'curves'}: parity must be {'below' if claimed['strict'] else 'at most'} {gamma} ({how})"
 
 
@@ -290,7 +290,7 @@ def _improves(design: Design, claims: Mapping[str, Any]) -> str:
         raise _Wrong(fault)
     original = read.original
     parity = _exact_or_about(original.parity_exact())
-    return f"tells all that the {original.kind} design of parity {parity} does, and that is C P"
+    return f"has all information of the {original.kind} design of parity {parity}, which is C P"
 
 
 def _a(design: Design) -> str:

@@ -14,7 +14,7 @@ Where reaching the limit is a breach already (closed demands), parity must stay 
 
 Source: [ChaiNayak2018, Theorems 1.2 and 3.1, eq. (1.6)], [NayakZhangAdeshiyan2016, Theorem 3.2].
 
-**Slack**: fractions and integers are compared exactly. A decimal or a float stands for a number nearby, as
+**Slack**: fractions and integers are compared exactly. A decimal or a float represents a number nearby, as
 0.6666666666666666 does for 2/3: where the design or the demand was given as decimals, parity meets a bound gamma if
 ``parity <= gamma (1 + 1e-9)``, and where this decides, the answer and the certificate say so. A bound that must not be
 reached (a closed demand) has no slack, which would allow the breach itself.
@@ -193,9 +193,10 @@ class Demand:
         low, high = safe_above(rho1, "rho1"), safe_below(rho2, "rho2")
         if not 0 < low < high < 1:
             named = {"rho1": rho1, "rho2": rho2}
-            beyond = next((f"{name} = {x}" for name, x in named.items() if not 0 < as_fraction(x) < 1), "")
+            name, beyond = next(((name, x) for name, x in named.items() if not 0 < as_fraction(x) < 1), ("", 0))
             raise ParameterError(
-                "is-not-strictly-between-0-and" if beyond else "rho1-is-not-below-rho2",
+                "is-not-strictly-between-0-and" if name else "rho1-is-not-below-rho2",
+                name=name,
                 beyond=beyond,
                 percent_meant=percent_meant(rho1, rho2),
                 rho1=rho1,
@@ -295,7 +296,7 @@ class Demand:
         return verdict(parity, self.gamma_exact, decimals=decimals or self.decimals, strict=self.strict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The demand in every language."""
+        """The privacy requirement in all its forms."""
         names = ("closed", "attained", "strict", "decimals", "certified")
         content = {"stated": self.text, "language": self.name, **{name: getattr(self, name) for name in names}}
         content |= {"notes": list(self.notes), **in_every_language(self.gamma_exact)}

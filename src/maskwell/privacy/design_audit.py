@@ -146,7 +146,7 @@ class Audit(Result):
         answer = f"{'met' if self.meets else 'not met'}{f' ({SLACK_IN_WORDS})' if self.slack_used else ''}"
         met = "" if self.demand is None else f"; {self.demand.text}: {answer}"
         guess = content["guess_probability"]
-        right = "not worked out" if guess is None else f"{Printed(guess):.4f}"
+        right = "not computed" if guess is None else f"{Printed(guess):.4f}"
         lines = [
             f"Audit of {design!r}{met}",
             f"  parity {to_text(self.parity_exact)}, epsilon {Printed(design.epsilon()):.6g}",
@@ -198,7 +198,7 @@ class Audit(Result):
         }
 
     def _left_out(self) -> list[str]:
-        """What takes too long to be worked out."""
+        """What takes too long to be computed."""
         if self.design.has_entries_up_to(SHOWN_ENTRIES):
             return []
         asked = {"what the prior becomes": self.prior is not None, "the sensitive categories": bool(self.sensitive)}

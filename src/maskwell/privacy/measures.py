@@ -2,7 +2,7 @@
 
 ==========  ==========================================================  =========  ========
 name        value of a design                                           no report  no bound
-                                                                        tells
+                                                                        reveals
 ==========  ==========================================================  =========  ========
 parity      largest ratio of two entries of a row; both ways            1          infinite
 ratio       R, largest ``P[i, s] / P[i, l]`` for one sensitive s        1          infinite
@@ -73,7 +73,7 @@ class Measure:
 
     @property
     def blank(self) -> Fraction:
-        """The value of a design that tells nothing."""
+        """The value of a design whose reports reveal nothing."""
         return sum((self.prior[j] for j in self.sensitive), Fraction(0)) if self.name == "hazard" else Fraction(1)
 
     @property
@@ -114,7 +114,7 @@ class Measure:
         return level
 
     def one_sided(self, value: Fraction) -> Fraction | None:
-        """The ratio R of the first of two categories that a value stands for; None where it is not of this kind."""
+        """The ratio R of the first of two categories that a value represents; None for other measures."""
         if self.sensitive != (0,):
             return None
         if self.name == "hazard":

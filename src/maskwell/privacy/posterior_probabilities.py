@@ -1,4 +1,4 @@
-"""What somebody who held a prior believes after a report.
+"""What an intruder with a given prior believes after a report.
 
     Pr(truth j | report i) = a_j P[i, j] / sum_l a_l P[i, l]
 
@@ -63,7 +63,7 @@ class Hazard:
 
     @property
     def greatest(self) -> float:
-        """The posterior after the most telling report."""
+        """The posterior after the most revealing report."""
         return float(np.nanmax(self.by_report))
 
     @property

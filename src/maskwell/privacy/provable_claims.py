@@ -1,10 +1,10 @@
 """What a certificate can prove of a design: that it is admissible, or improves another one; all in exact numbers.
 
-A design of finite parity gamma is admissible (no design of the same parity tells more) exactly when the row of every
+A design of finite parity gamma is admissible (no such design is more informative) exactly when the row of every
 report that can occur C1 has parity gamma itself, and C2 takes two values, so that it is
 ``theta (1 + (gamma - 1) [j in S])``: the set S and the weight theta are its witness. Proportional rows are merged
 first. Without a bound on parity only the truth is admissible. Where all categories are treated alike, one witness
-stands for all sets of one size. Designs of steps, open cells or non-zeros are certified as one matrix.
+represents all sets of one size. Designs of steps, open cells or non-zeros are certified as one matrix.
 
 Source: [ChaiNayak2018, Theorems 4.2 and 4.3, Definition 4.1]; products are derived: a row of a product of two rows that
 are not constant takes at least three values.
@@ -219,7 +219,7 @@ class Improves:
         rows, columns = self.original.m, better.m
         outside = next(((i, u) for i, u, _ in self.entries if not (0 <= i < rows and 0 <= u < columns)), None)
         if outside is not None:
-            return f"there is no entry ({outside[0]}, {outside[1]}) in a matrix of {rows} rows and {columns} columns"
+            return f"the entry ({outside[0]}, {outside[1]}) is outside a matrix of {rows} rows and {columns} columns"
         return self._wrong_column(columns) or self._wrong_row(better)
 
     def _wrong_column(self, m: int) -> str | None:

@@ -38,7 +38,7 @@ def report_labels(design: Design) -> list[str]:
 
 
 def written_reports(design: Design) -> list[str]:
-    """What is written down for each report, in row order: its label, or for sets k characters 0 and 1."""
+    """What is recorded for each report, in row order: its label, or for sets k characters 0 and 1."""
     return _texts(design.written_reports().labels)
 
 
@@ -52,7 +52,7 @@ def _texts(labels: Sequence[Hashable]) -> list[str]:
 
 
 def check_words(design: Design) -> None:
-    """Refuse labels that nobody could tell apart on paper, or see at all."""
+    """Refuse labels that nobody could distinguish on paper, or see at all."""
     for what, texts in (("categories", truth_labels(design)), ("reports", report_labels(design))):
         seen = Counter(" ".join(text.split()) for text in texts)
         alike = [text for text, count in seen.items() if count > 1 or not text]
@@ -162,7 +162,7 @@ def make_deck(design: Design, *, most: int = MOST_CARDS) -> Deck:
         N = lcm of the denominators of P;   N P[i, j] cards send truth j to report i
 
     where for each truth j the reports lie along positions 1..N, report i on N P[i, j] consecutive ones in row order,
-    and card t takes what lies at position t. There are at most k (m - 1) + 1 kinds of cards. A glimpse of a card tells
+    and card t takes what is at position t. There are at most k (m - 1) + 1 kinds of cards. A glimpse of a card reveals
     nothing about its holder. Source: derived; the sum of the maps is P.
     """
     columns, most = columns_of(design), as_count(most, "most")
@@ -222,9 +222,9 @@ def ruled_out(matrix: Sequence[Sequence[Fraction | int]]) -> set[tuple[int, int]
 
 
 def truthful(design: Design) -> tuple[int, ...] | None:
-    """The report by which each truth is told; None where no report says it in words that leave no doubt.
+    """The report that states each truth; None where no report does so in words that leave no doubt.
 
-    That is the report of the same words; two truths of other words are told by "yes" and "no", the first one by "yes".
+    That is the report of the same words; two truths of other words have the reports "yes" and "no", the first "yes".
     """
     if design.reports_are_sets:
         return None
@@ -240,7 +240,7 @@ def truth_or_fixed(deck: Deck) -> Deck | None:
 
         P = t T + q 1',   t + sum(q) = 1
 
-    where t is the share of cards that ask for the truth, T sends each truth to the report that tells it, and q[i] is
+    where t is the share of cards that ask for the truth, T sends each truth to the report that states it, and q[i] is
     the share of cards that say "report i".
     """
     design = deck.realised

@@ -34,7 +34,7 @@ def check_list(values: Any, name: str) -> list[Any]:
 
 
 def check_shares(shares: Mapping[str, Number]) -> tuple[list[Fraction], float]:
-    """Probabilities that sum to one, as the fractions that floats stand for, and by how much those were moved."""
+    """Probabilities that sum to one, as the fractions that floats represent, and by how much those were moved."""
     total = sum((check_probability(value, name) for name, value in shares.items()), start=Fraction(0))
     exact = not any(map(is_decimal, shares.values()))
     if abs(total - 1) > SUM_TOLERANCE or (exact and total != 1):
@@ -136,7 +136,7 @@ def named(
     """The design with its family and parameters noted, after the check that proportions can be estimated from it.
 
     ``needs``, for the error, is empty where all allowed parameters will do. Empty notes are left out. Probabilities
-    given as decimals are noted; a demand is no probability, and what is made for it keeps to it exactly.
+    given as decimals are noted; a demand is not a probability, and what is made for it keeps to it exactly.
     """
     check_kind(Flag, allow_unidentifiable=allow_unidentifiable)
     texts = {name: _text(value) for name, value in parameters.items()}
@@ -187,7 +187,7 @@ def one_demand(*, gamma: Number | None, epsilon: Number | None) -> tuple[str, Nu
     """The one of the two that was given, with its name."""
     demands = [(name, value) for name, value in (("gamma", gamma), ("epsilon", epsilon)) if value is not None]
     if len(demands) != 1:
-        said = "both gamma and epsilon" if demands else "no privacy demand"
+        said = "both" if demands else "neither"
         raise ParameterError("given-where-one-demand-is-needed", said=said)
     return demands[0]
 
@@ -229,7 +229,7 @@ def one_of_several(
     allow_unidentifiable: bool = False,
     **notes: Any,
 ) -> Dense:
-    """The design of one sample among several, after the check that it tells anything at all.
+    """The design of one sample among several, after the check that it reveals anything at all.
 
     ``samples`` says what must come together; it is kept unless this design alone will do.
     """

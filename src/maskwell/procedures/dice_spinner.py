@@ -20,7 +20,7 @@ SUMS_OF_TWO = {total: 6 - abs(total - 7) for total in range(2, 13)}  # of the 36
 
 @dataclass(frozen=True)
 class Run:
-    """Outcomes in order from ``first`` to ``last``, counted from 0; ``kind`` is the card they stand for, or None."""
+    """Outcomes in order from ``first`` to ``last``, counted from 0; ``kind`` is the card they represent, or None."""
 
     first: int
     last: int
@@ -38,17 +38,17 @@ class DiceTable:
 
     @property
     def outcomes(self) -> int:
-        """Outcomes that are told apart, all equally likely: faces to the power of the number of dice."""
+        """Outcomes that are distinguished, all equally likely: faces to the power of the number of dice."""
         return int(self.faces**self.dice)
 
     @property
     def per_card(self) -> int:
-        """Outcomes that stand for each card."""
+        """Outcomes for each card."""
         return self.outcomes // self.deck.size
 
     @property
     def used(self) -> int:
-        """Outcomes that stand for some card; on the others one rolls again."""
+        """Outcomes that represent some card; on the others one rolls again."""
         return self.per_card * self.deck.size
 
     @property
@@ -57,7 +57,7 @@ class DiceTable:
         return Fraction(self.outcomes, self.used)
 
     def runs(self) -> list[Run]:
-        """Which outcomes stand for which card, in order: 1-1, 1-2, ... for two dice."""
+        """Which outcomes represent which card, in order: 1-1, 1-2, ... for two dice."""
         ends = [0, *accumulate(card.copies * self.per_card for card in self.deck.cards)]
         runs = [Run(a, b - 1, kind) for kind, (a, b) in enumerate(pairwise(ends))]
         return runs if self.used == self.outcomes else [*runs, Run(self.used, self.outcomes - 1, None)]
@@ -72,7 +72,7 @@ class DiceTable:
         return tuple(reversed(digits))
 
     def kind_of(self, outcome: int) -> int | None:
-        """The card that an outcome stands for, None for "roll again"."""
+        """The card of an outcome, None for "roll again"."""
         return next(run.kind for run in self.runs() if run.first <= outcome <= run.last)
 
     def sums(self) -> list[tuple[int, int, int]] | None:
@@ -175,7 +175,7 @@ SMALLEST = 3  # degrees; a pointer cannot be read off a narrower sector
 
 @dataclass(frozen=True)
 class Sector:
-    """The part of the circle that stands for one kind of card: degrees from the top, with the clock."""
+    """The part of the circle for one kind of card: degrees from the top, clockwise."""
 
     start: Fraction
     stop: Fraction

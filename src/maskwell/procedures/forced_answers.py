@@ -1,4 +1,4 @@
-"""Chance tells some respondents what to say; some follow the rules, some do not."""
+"""Chance decides what some respondents say; some follow the rules, some do not."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def lie_detector(p: Number) -> Dense:
         Pr(yes) = 1, 0, 1 - p   for honest carrier, lying carrier, non-carrier
         pi = share(honest) + share(lying),   t = share(honest) / pi
 
-    where ``p`` is the share of cards that say "I am a carrier", pi that of carriers, and t the chance that one tells
-    the truth. Source: after Moshagen, Musch and Erdfelder (2012); P derived, and it reproduces the published pi =
+    where ``p`` is the share of cards that say "I am a carrier", pi that of carriers, and t the probability of an honest
+    answer. Source: after Moshagen, Musch and Erdfelder (2012); P derived, and it reproduces the published pi =
     0.8707 with standard error 0.0411 and t = 0.6358 of 1256 answers with p = 2/12 and 10/12.
     """
     share = check_probability(p, "p")

@@ -50,7 +50,7 @@ def shared(
         design,
         "shared",
         {"weights": shares},
-        needs="outcomes that tell the combinations of answers apart",
+        needs="outcomes that distinguish the combinations of answers",
         allow_unidentifiable=allow_unidentifiable,
         settled=settled,
         questions=len(outcome_parts[0]),

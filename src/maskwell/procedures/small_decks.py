@@ -51,7 +51,7 @@ def bounded_deck(
             _rank([[Fraction(n) for n in column] for column in counts]) == wish.rank
         ):
             return Deck(realised=_realised(design, counts, size), wish=design, cards=lay_out(counts))
-    limit = " and has at most its parity" if not_less_private else ""
+    limit = " at its parity or less" if not_less_private else ""
     raise ParameterError("no-deck-of-at-most-cards", limit=limit, design=design, most=most)
 
 
@@ -100,7 +100,7 @@ class _Wish:
         return max(abs(n * self.denominator - p * size) for n, p in pairs)
 
     def is_exceeded_by(self, counts: list[list[int]]) -> bool:
-        """Whether the deck tells more than the design: by its parity or, where that is infinite, row by row."""
+        """Whether the deck reveals more than the design: by its parity or, where that is infinite, row by row."""
         rows = list(zip(*counts, strict=True))
         if isinstance(self.parity, float):
             return not ruled_out(rows) <= ruled_out(list(zip(*self.columns, strict=True)))
@@ -131,7 +131,7 @@ def _largest_remainder(column: Sequence[int], denominator: int, size: int) -> li
 
 
 def _realised(design: Design, counts: list[list[int]], size: int) -> Dense:
-    """The design of the deck, with a note of what it stands for."""
+    """The design of the deck, with a note of what it represents."""
     made = Dense.from_integers(counts, design.inputs, design.written_reports())
     wished = {key: design.provenance[key] for key in ("family", "parameters", "demand") if key in design.provenance}
     kept = {key: design.provenance[key] for key in ABOUT_TRUTHS if key in design.provenance}

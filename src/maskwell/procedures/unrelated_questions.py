@@ -166,7 +166,7 @@ def mangat_singh_singh_twice(p1: Number, p2: Number, *, allow_unidentifiable: bo
 
         U = ((1 - p2) I - (1 - p1) J) / (p1 - p2)
 
-    "Yes, no" and "no, yes" tell the same; merging them leaves one score, of smaller variance, which needs no p1
+    "Yes, no" and "no, yes" are equally informative; merging them leaves one score, of smaller variance, without p1
     different from p2. Source: after Mangat, Singh and Singh (1992); P derived, and U reproduces the published mean
     0.656 of 500 pairs of answers with p1 = 0.6 and p2 = 0.8.
     """

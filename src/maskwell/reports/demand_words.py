@@ -49,7 +49,7 @@ def demand_in_words(demand: Demand) -> str:
 def _condition(demand: Demand) -> str:
     said = f"The demand {in_symbols(demand)} is met by"
     if isinstance(demand.gamma_exact, float):
-        return f"{said} every design: B is infinite, nothing is asked."
+        return f"{said} every design: B is infinite."
     below = "below" if demand.strict else "at most"
     notes = "".join(f" Note: {note}." for note in demand.notes)
     bound = plain_words.factor_down(demand.gamma_exact)
@@ -131,7 +131,7 @@ def _as_asked(design: Design, parity: Parity, demand: Demand | AverageSecurity |
     if demand is None:
         return []
     if not demand.met_by(design):
-        return [f"What was asked for, {demand.text}, is not kept by this design."]
+        return [f"This design does not keep what was asked for, {demand.text}."]
     if isinstance(demand, AverageSecurity):
         return [plain_words.average_promise(average_security(design))]
     if demand.name == "beta":

@@ -23,7 +23,7 @@ LAST_BITS = Fraction(1, 2**50)  # how far a float may lie from the number that i
 
 
 def gives_all() -> str:
-    """Where all is told that a table leaves out."""
+    """Where to find all that a table leaves out."""
     return in_language("--json gives all", "to_dict() gives all")
 
 

@@ -86,7 +86,7 @@ REPORTS: dict[type, Callable[[Any], Report]] = {
 
 
 def report_of(result: Result) -> Report:
-    """The report of a result; one that no command prints is told by its values."""
+    """The report of a result; one that no command prints is shown by its values."""
     make = _by_class(REPORTS, result)
     if make is None and _by_class(TABLES, result) is None:
         return _plain_report(result)

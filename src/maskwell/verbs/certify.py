@@ -63,7 +63,7 @@ def verify(
     ledger
         The ledger of the data set, if a release is to be looked up in it.
     earlier
-        The folder of an earlier release: what changed since is told.
+        The folder of an earlier release, to report what changed since.
     """
     if isinstance(certificate, str | os.PathLike) and is_folder(certificate):
         _check_none("a release", design=design)

@@ -1,4 +1,4 @@
-"""Comparing two designs fairly: which one tells more, as they are and at equal protection."""
+"""Comparing two designs fairly: which one is more informative, as given and at equal protection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting one privacy demand in every language, or local l-diversity beside the parity of the same accuracy."""
+"""Converting a privacy requirement between its forms, or local l-diversity to the parity of the same accuracy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def convert(
     k: Number | None = None,
     **words: Unpack[DemandWords],
 ) -> dict[str, Any]:
-    """One demand in every language: gamma, epsilon, beta, Bayes factor, rho.
+    """Convert a privacy requirement between epsilon, gamma, beta, Bayes factor and rho.
 
     Parameters
     ----------
@@ -38,7 +38,11 @@ def convert(
     """
     stated = read_demand(demand, words)
     if (stated is None) == (l is None):
-        both = f"neither a demand nor {option('l')} was" if l is None else f"a demand and {option('l')} were"
+        both = (
+            f"neither a privacy requirement nor {option('l')} was"
+            if l is None
+            else f"a privacy requirement and {option('l')} were"
+        )
         raise ParameterError("given-where-one-is-needed", both=both)
     if stated is None:
         return _from_l(l, k)

@@ -48,7 +48,7 @@ FILES = {
     "people": ("people.csv", "made-up people with their true answers"),
     "design": ("design.json", "how an answer becomes a report"),
     "reports": ("reports.csv", "the same people with their reports"),
-    "estimate": ("estimate.json", "what the reports tell about everyone"),
+    "estimate": ("estimate.json", "the estimated shares of everyone"),
 }
 
 
@@ -180,7 +180,7 @@ def _run(folder: Path, target: Path) -> Story:
 
 
 def _write_people(path: Path) -> None:
-    """The people in an order that tells nothing; the same ones each time, since nobody real is among them."""
+    """The people in an order that reveals nothing; the same ones each time, since all of them are simulated."""
     people = [
         (region, answer)
         for region, counts in PEOPLE.items()

@@ -44,9 +44,9 @@ class Survey:
     missing
         As in :func:`maskwell.estimate`, ``"error"`` by default; for a released file, as its receipt says.
     missing_codes
-        Values that stand for a missing one: ``["NA", 99]`` in every column, or by column, ``{"age": [98, 99]}``.
+        Codes of missing values: ``["NA", 99]`` in every column, or by column, ``{"age": [98, 99]}``.
     frequencies
-        A column with the number of reports that each row stands for.
+        A column with the number of reports that each row represents.
     receipt
         The receipt of a released file, in place of designs: :meth:`from_release`.
 
@@ -138,7 +138,7 @@ class Survey:
 
     @cached_property
     def rows(self) -> Rows:
-        """Where the rows are, without codes that stand for missing values."""
+        """Where the rows are, without codes of missing values."""
         return Rows.of(self.data, self.missing_codes)
 
     def shares(

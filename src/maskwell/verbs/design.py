@@ -261,4 +261,4 @@ ASSEMBLED: Mapping[str, Callable[..., Design]] = {
     "repeated": _repeated,
     "shared": _shared,
 }
-"""Families that are no procedure of the registry, and what makes them."""
+"""Families outside the registry of procedures, and their constructors."""

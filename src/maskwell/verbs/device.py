@@ -40,7 +40,7 @@ def device(
     design
         The design, or the path of its file.
     deck
-        At most so many cards, or what stands for them, rounded if need be; then the design that the device realises
+        Maximal number of cards or of their equivalents, rounded if necessary; then the design that the device realises
         must be used to estimate.
     dice, coins, spinner
         In place of cards; at most one of them.

@@ -210,7 +210,7 @@ class _RowQuestion:
 
     @property
     def row_by_row(self) -> bool:
-        """Whether rows used several designs, each of which tells the shares alone: then every row counts alike."""
+        """Whether rows used several designs, each of which identifies the shares: then every row counts equally."""
         designs = [one.design for one in self.assignments if one.when]
         return bool(designs) and self.question.method == "moments" and all(design.identifiable for design in designs)
 
@@ -357,7 +357,7 @@ def _labels_of(assignments: Sequence[Assignment]) -> Sequence[Hashable] | None:
 
 
 def _check_asked(asked: Sequence[Asked], assignments: Sequence[Assignment], by: Sequence[str]) -> None:
-    """Raise for labels that are none, before any row is read; contrasts may be between domains, which rows tell."""
+    """Raise for unknown labels, before any row is read; contrasts may be between domains, which rows define."""
     labels = _labels_of(assignments)
     if labels is not None:
         QuantityTerms.of([one for one in asked if one.what != "contrast" or not by], labels)

@@ -1,4 +1,4 @@
-"""Improving a design: one that is as private and tells more."""
+"""Improving a design: a more informative one at the same privacy level."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def improve(
     name: str | None = None,
     **words: Unpack[DemandWords],
 ) -> Improvement | OneSided:
-    """An admissible design that is as private as a design and tells all that it does, and more.
+    """Find an admissible, more informative design at the privacy level of a given one; it keeps all its information.
 
     Parameters
     ----------

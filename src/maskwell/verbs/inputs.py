@@ -127,7 +127,7 @@ class When:
     rows
         The values of some columns, by their names. Values match those of the table by their text.
     design
-        The design of these rows: a design, the path of its file, or a procedure whose parameters stand in columns,
+        The design of these rows: a design, the path of its file, or a procedure whose parameters are in columns,
         such as ``"warner(p=chance)"``.
     """
 
@@ -158,7 +158,7 @@ _QUOTED_VALUE = re.compile(r'(^|,)\s*([^",=]+)="((?:[^"]|"")*)"')
 
 
 def check_missing_codes(missing_codes: Any, assignments: Iterable[Assignment], *, reports: bool = True) -> None:
-    """Raise where a code that stands for a missing value is a report of a design, or else a true category."""
+    """Raise where a code of missing values is a report of a design, or else a true category."""
     if missing_codes is None:
         return
     from maskwell.engines.assignments import expected_categories
@@ -342,6 +342,6 @@ def columns_of(columns: Names) -> list[str]:
 
 
 def check_progress(progress: Any) -> None:
-    """Raise for something that cannot be told how far the work is."""
+    """Raise for a progress callback that cannot be called."""
     if progress is not None and not callable(progress):
         raise WrongTypeError("progress-must-be-a-function-not", name=type(progress).__name__)

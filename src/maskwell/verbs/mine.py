@@ -154,7 +154,7 @@ def mine(
     sampling, progress
         As in :func:`maskwell.estimate`. Every set that is searched then reads all baskets, which takes longer.
     min_support, min_confidence
-        The share of baskets from which on a set is frequent, and the confidence from which on a rule is told.
+        The minimum support of a frequent set (a share of baskets), and the minimum confidence of a rule.
     max_items
         The size of the largest sets that are looked for, from 1 to 12.
     slack

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Question:
     """The arguments of :meth:`maskwell.Survey.shares`, and quantities by name.
 
-    No columns stand for all that are described; ``asked`` are combined categories, contrasts and ratios.
+    No columns means all that are described; ``asked`` are combined categories, contrasts and ratios.
     """
 
     columns: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ def randomize(
     missing
         ``"error"``, ``"drop"`` the rows, or ``"category"``: draw a report for the category "missing" of the design.
     missing_codes
-        Values of randomized columns that stand for a missing one: ``["NA", 99]``, or by column, ``{"answer": [99]}``.
+        Codes of missing values in randomized columns: ``["NA", 99]``, or by column, ``{"answer": [99]}``.
     sets
         How reports that are sets of categories come: ``"packed"`` as bytes, eight categories to each, wherever the
         table or the file can hold bytes (CSV cannot); ``"texts"`` of k characters, 1 where the category was named.
@@ -59,8 +59,8 @@ def randomize(
         Where the draws come from: by default the operating system's generator, which nobody can repeat. Draws of
         ``SeededRandom(1)`` can be repeated, for tests and simulation, and are not private.
     key, id
-        Keep the draws by a secret key: the column ``id`` tells whose row it is, and the same person, value and
-        design get the same report again, anywhere. A report that changed tells that the value, or the design, changed.
+        Keep the draws by a secret key: the column ``id`` identifies the person of a row, and the same person, value and
+        design get the same report again, anywhere. A changed report reveals that the value, or the design, changed.
     force, inputs
         Whether the output may replace a file, and files besides those of designs that it must not replace.
     format

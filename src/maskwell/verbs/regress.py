@@ -239,7 +239,7 @@ def _released(
     sampling: Mapping[str, Any],
     asked: Model,
 ) -> _Released:
-    """From what the receipt tells about the columns of the formulas; ParameterError where that is not enough."""
+    """From what the receipt records about the columns of the formulas; ParameterError where that is not enough."""
     from maskwell.microdata.analysis.table_routes import check_drawn_apart, check_unmoved
     from maskwell.microdata.stages.stage import acting, is_kept
 

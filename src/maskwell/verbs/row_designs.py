@@ -1,4 +1,4 @@
-"""Designs whose parameters stand in columns of the data, ``warner(p=p1)``: names and ``+ - * /``, nothing is run."""
+"""Designs whose parameters are in columns of the data, ``warner(p=p1)``: names and ``+ - * /``, nothing is run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": oper
 
 @dataclass(frozen=True, eq=False)
 class RowDesign:
-    """A procedure whose parameters are worked out for each row."""
+    """A procedure whose parameters are computed for each row."""
 
     procedure: str
     parameters: Mapping[str, Node]  # expressions of columns, numbers and arithmetic only, or lists of them
@@ -85,7 +85,7 @@ def read_row_design(text: str) -> RowDesign:
 
 
 def designs_by_group(choices: Sequence[tuple[When, DesignOrPath]], rows: Rows) -> list[tuple[When, Design]]:
-    """The designs of one column, each with the rows that used it, where some stand in columns of the data."""
+    """The designs of one column, each with the rows that used it, where some are in columns of the data."""
     read: list[tuple[When, Design | RowDesign]] = [
         (when, read_row_design(choice) if isinstance(choice, str) and is_called(choice) else read_design(choice))
         for when, choice in choices
@@ -121,7 +121,7 @@ def _columns_of(design: Design | RowDesign) -> list[str]:
 def _chosen(
     row: Mapping[str, str | None], read: Sequence[tuple[When, Design | RowDesign]]
 ) -> Design | RowDesign | None:
-    """The design of such rows; none where no group is theirs, which whoever reads the reports will say."""
+    """The design of such rows; none where they have no group, which the reader of the reports will raise."""
     matching = [design for when, design in read if all(row[name] == value for name, value in when)]
     if len(matching) > 1:
         raise ParameterError("two-designs-for-the-same-rows")
@@ -148,7 +148,7 @@ def _names(node: Node) -> list[str]:
             return [name for part in parts for name in _names(part)]
         case Operation(symbol, (_, _) as parts) if symbol in _OPERATORS:
             return [name for part in parts for name in _names(part)]
-    raise NotAllowedError("only columns, numbers and + - * / may stand in it")
+    raise NotAllowedError("it may contain only columns, numbers and + - * /")
 
 
 def _labels(node: Node) -> Categories:

@@ -64,7 +64,7 @@ def sample_size(
     level
         Confidence level, 0.95 by default; a test has the significance level ``1 - level``.
     power, against
-        For a test: its power, and the share that it shall tell from that in ``pi``.
+        For a test: its power, and the share to be distinguished from that in ``pi``.
     budget
         With strata: what may be spent.
 

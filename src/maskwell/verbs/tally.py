@@ -36,7 +36,7 @@ def tally(
         ``"error"``, ``"drop"`` the rows that have no report in a column, or ``"category"``: count them as the report
         "missing" of the design.
     counts
-        A column with the number of reports that each row stands for.
+        A column with the number of reports that each row represents.
 
     >>> import maskwell as mw
     >>> design = mw.design("k-ary", categories=mw.Categories.of(["never", "once", "often"]), epsilon=1)

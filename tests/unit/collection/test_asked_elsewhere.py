@@ -109,7 +109,7 @@ def test_snippets_hold_names_and_braces_for_other_programs(field: Survey) -> Non
         with pytest.raises(ParameterError, match=why) as raised:
             embeds.embed_text(field, name, "qualtrics")
         assert len(raised.value.hint or "") <= 100
-    with pytest.raises(ParameterError, match="no snippet"):
+    with pytest.raises(ParameterError, match="a snippet is not available for"):
         embeds.embed_text(field, "a", "paper")
 
 
@@ -198,7 +198,11 @@ def test_pyxform_takes_the_form(field: Survey, device: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "design, why", [("epsilon = 1", "no dice of a handy size"), ('family = "oue", epsilon = 1', "its reports are sets")]
+    "design, why",
+    [
+        ("epsilon = 1", "question 'cash': no dice of a practical size realise its design exactly"),
+        ('family = "oue", epsilon = 1', "its reports are sets"),
+    ],
 )
 def test_a_design_that_no_device_carries_out_is_refused(design: str, why: str) -> None:
     with pytest.raises(ParameterError, match=why) as raised:
@@ -231,8 +235,8 @@ def test_the_studio_hands_out_the_same_files(field: Survey, tmp_path: Path) -> N
     app = create_app(Settings.load(database=url), more=studio_routes)
     with TestClient(app, headers=headers) as client:
         page = client.get(f"/studio/s/{code}").text
-        assert "Where people already ask" in page and f"/studio/s/{code}/embed/limesurvey/a" in page
-        assert "Where people already ask" not in client.get(f"/studio/s/{draft}").text
+        assert "Other survey platforms" in page and f"/studio/s/{code}/embed/limesurvey/a" in page
+        assert "Other survey platforms" not in client.get(f"/studio/s/{draft}").text
         assert client.get(f"/studio/s/{code}/embed/surveyjs/a").text == embeds.embed_text(field, "a", "surveyjs")
         offline = client.get(f"/studio/s/{code}/offline.html")
         assert offline.text == embeds.offline_page(field)

@@ -160,18 +160,18 @@ def test_a_wait_grows_and_ends(store: Store) -> None:
     accounts._waits = Waits(lambda: now[0])
     accounts.add("ada", "a long password")
     for _ in range(TRIES):
-        with pytest.raises(AccessError, match="name or password is wrong"):
+        with pytest.raises(AccessError, match="the name or the password is wrong"):
             accounts.sign_in("ada", "wrong password", "192.0.2.1")
     for wait in (1, 2, 4, 8):
         with pytest.raises(AccessError, match="too many") as refused:
             accounts.sign_in("ada", "a long password", "192.0.2.1")
         assert refused.value.hint == f"wait {wait} second{'s' if wait > 1 else ''}"
         now[0] += wait
-        with pytest.raises(AccessError, match="name or password is wrong"):
+        with pytest.raises(AccessError, match="the name or the password is wrong"):
             accounts.sign_in("ada", "wrong password", "192.0.2.1")
     now[0] += 16
     assert accounts.session(accounts.sign_in("ada", "a long password", "192.0.2.1"))
-    with pytest.raises(AccessError, match="name or password is wrong"):  # the right one begins anew
+    with pytest.raises(AccessError, match="the name or the password is wrong"):  # the right one begins anew
         accounts.sign_in("ada", "wrong password", "192.0.2.1")
 
 

@@ -160,7 +160,7 @@ WRONG: dict[str, tuple[tuple[str, str], str, str]] = {
     "value": (_replaced("qualtrics", "part time,never", f"part time,{SECRET}"), "'cash pay'", "data row 4"),
     "open value": (_replaced("kobo", "Teilzeit", SECRET), "'hours'", "data row 2"),
     "bits": (_replaced("odk", "once_or_twice,010", f"once_or_twice,{SECRET}"), "'tools'", "data row 1"),
-    "asked": (_replaced("limesurvey", '"never";""', '"never";"011"'), "data row 3", "asked after"),
+    "asked": (_replaced("limesurvey", '"never";""', '"never";"011"'), "data row 3", "open answers lead to"),
     "no id": (_replaced("odk", "uuid:2,5", ",5"), "'KEY'", "data row 3"),
     "own id": (_replaced("offline", SECOND, SECRET), "'maskwell_id'", "data row 2"),
     "same id": (_replaced("kobo", '"u-2"', '"u-1"'), "'_uuid'", "data rows 1 and 2"),
@@ -168,8 +168,8 @@ WRONG: dict[str, tuple[tuple[str, str], str, str]] = {
     "columns": (_replaced("kobo", '"start"', '"x/cash_pay"'), "several columns", "'cash pay'"),
     "twice": (_replaced("kobo", '"start"', '"_id"'), "two columns '_id'", ""),
     "short row": (_replaced("odk", ",uuid:2,uuid:2,5,", ""), "data row 3 has", "fields"),
-    "json": (("x.json", "[{"), "is not JSON", ""),
-    "list": (("x.json", "[1]"), "is no list of answers", ""),
+    "json": (("x.json", "[{"), "is not valid JSON", ""),
+    "list": (("x.json", "[1]"), "is not a list of answers", ""),
     "empty": (("x.csv", ""), "is empty", ""),
     "survey": (("x.json", json.dumps({**TABLET, "survey": "sha256:0"})), "another survey", ""),
     "version": (("x.json", json.dumps({**TABLET, "version": 2})), "of this version", ""),
@@ -252,7 +252,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desk: Des
     name, text, _ = FILES["odk"]
     written(tmp_path, name, text)
     said = run("survey", "import", code, name, "--from", "odk", *database).out
-    assert said == "2 rows imported\n1 rows left out: unfinished, rejected or a trial, says the platform\n"
+    assert said == "2 rows imported\n1 rows left out: unfinished, rejected or a trial, according to the platform\n"
     assert run("survey", "import", code, name, "--json", *database).json()["known"] == 2
     run("survey", "embed", code, "--name", "cash pay", "--for", "qualtrics", "-o", "cash.js", *database)
     assert "setJSEmbeddedData" in Path("cash.js").read_text()

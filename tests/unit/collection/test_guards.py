@@ -221,7 +221,7 @@ def test_a_survey_of_the_terminal_gets_an_owner(tmp_path: Path) -> None:
     assert run("survey", "owner", code, "ada", *url, "--json").json()["owners"] == ["ada"]
     second = run("survey", "add", tmp_path / "s.toml", "--owner", "ada", *url, "--json").json()
     assert second["owners"] == ["ada"] and "From here" in client.get("/studio").text
-    assert "there is no account" in run("survey", "add", tmp_path / "s.toml", "--owner", "eve", *url, status=2).err
+    assert "does not exist" in run("survey", "add", tmp_path / "s.toml", "--owner", "eve", *url, status=2).err
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -59,7 +59,7 @@ def test_an_export_with_ids_is_not_taken_without_them(store: Store, tmp_path: Pa
     else:
         content = export.read_bytes()
         other.write_bytes(gzip.compress(content) if ending == ".csv.gz" else content.replace(b",", b"\t"))
-    with pytest.raises(DataFileError, match="columns of an export of kobo"):
+    with pytest.raises(DataFileError, match=r"export, whose ids are read from a plain \.csv file only"):
         desk.import_file(stored.code, other)
     assert store.size(stored) == 10
     assert desk.import_file(stored.code, other, "table")["imported"] == 10  # whoever says so means it

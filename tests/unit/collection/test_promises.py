@@ -229,9 +229,9 @@ def test_a_demand_is_kept_and_the_form_of_the_studio_holds_the_setting() -> None
     assert survey.parity == 100 and survey.strength == "weak"
     assert not {"accept_no_protection", "texts"} & set(survey.to_dict())
     more = "accept_no_protection = true"
-    with pytest.raises(PlanError, match="above the demand"):
+    with pytest.raises(PlanError, match="all questions together have parity"):
         Survey.from_toml(survey_with("gamma = 900", more=more, demand="demand = { gamma = 5 }"))
-    with pytest.raises(PlanError, match="above the demand") as caught:
+    with pytest.raises(PlanError, match="all questions together have parity") as caught:
         Survey.from_toml(survey_with('family = "mangat", p = "0.7"', more=more))
     assert "leave the demand out" in (caught.value.hint or "")
     form = {"title": "Work", "demand": {"word": "gamma", "value": "400"}, "accept": True}
@@ -255,8 +255,8 @@ def arabic(change: Callable[[dict[str, Any]], None] = lambda _: None) -> str:
         (lambda texts: texts.pop("begin"), r"\[wording.ar.page\]: begin is missing"),
         (lambda texts: texts.update(begin=3), "begin must be a string"),
         (lambda texts: texts.update(practice_answers=["a", "b"]), "must be a list of 3 strings"),
-        (lambda texts: texts.update(promise_joint="ع"), "same words in braces"),
-        (lambda texts: texts.update(begni="ع"), "there is no text 'begni'"),
+        (lambda texts: texts.update(promise_joint="ع"), "must keep the words in braces of the English text"),
+        (lambda texts: texts.update(begni="ع"), "unknown text 'begni'"),
     ],
 )
 def test_a_language_that_is_not_complete_is_refused(change: Callable[[dict[str, Any]], None], message: str) -> None:
@@ -265,21 +265,23 @@ def test_a_language_that_is_not_complete_is_refused(change: Callable[[dict[str, 
 
 
 def test_languages_are_complete_regional_or_refused() -> None:
-    with pytest.raises(PlanError, match="the pages have no texts in 'ar', only in en, de, fr, es") as caught:
+    with pytest.raises(
+        PlanError, match="languages: the pages are not available in 'ar', only in en, de, fr, es"
+    ) as caught:
         Survey.from_toml(survey_with("gamma = 3", languages='["ar"]'))
-    line = (caught.value.hint or "").partition("prints: ")[2]
+    line = (caught.value.hint or "").partition("output of: ")[2]
     printed = run(*line.split()[1:])
     assert printed.status == 0 and printed.out == text_table("ar")
     text = survey_with("gamma = 3") + '[wording.en.page]\nbegin = "Go"\n'
-    with pytest.raises(PlanError, match="the pages have texts in 'en' already"):
+    with pytest.raises(PlanError, match="the pages already have texts in 'en'"):
         Survey.from_toml(text)
-    with pytest.raises(PlanError, match="a text of the survey in its first language"):
+    with pytest.raises(PlanError, match="belongs to the survey in its first language"):
         Survey.from_toml(survey_with("gamma = 3") + '[wording.en]\ntitle = "x"\n')
     survey = Survey.from_toml(arabic())
     assert survey.texts["ar"]["page"]["direction"] == "rtl" and Survey.from_dict(survey.to_dict()) == survey
     assert json.dumps("ع Draw my report")[1:-1] in embed_text(survey, "q0", "surveyjs")
     assert check_words(survey, ["ar"])["language"] == "en"  # texts that it does not bring are in English, and say so
-    with pytest.raises(ParameterError, match="there are no texts for this in 'ar'") as caught:
+    with pytest.raises(ParameterError, match="these texts are not available in 'ar'") as caught:
         offline_page(survey)
     assert "maskwell survey texts ar --for offline" in (caught.value.hint or "")
     survey = Survey.from_toml(survey_with("gamma = 3", languages='["de-AT"]'))
@@ -325,7 +327,7 @@ def test_the_studio_says_when_figures_change(client: TestClient) -> None:
         return re.sub(r"\s+", " ", client.get(f"/studio/s/{stored.code}", headers=key).text)
 
     live, early, late = page('results = "live"', 0), page("", 19), page("", 20)
-    assert "follow the reports as they come" in live and "Estimates appear with the second one" in live
+    assert "are updated as reports arrive" in live and "Estimates appear with the second one" in live
     for text in (early, late):
         assert "as they come" not in text and "with the second one" not in text
         assert "in steps of 10 reports or more" in text

@@ -162,7 +162,7 @@ def test_a_damaged_file_is_not_called_missing(place: tuple[Path, str]) -> None:
 def test_a_backup_needs_a_path_in_utf_8(place: tuple[Path, str]) -> None:
     out, _ = place
     refused = run("survey", "backup", "-o", f"{out}/\udcff.db", *URL, status=2)
-    assert r"\udcff.db is not UTF-8" in refused.err and list(out.iterdir()) == []
+    assert r"\udcff.db is not valid UTF-8" in refused.err and list(out.iterdir()) == []
 
 
 def test_a_copy_is_read_whatever_its_folder_is_called(place: tuple[Path, str]) -> None:
@@ -183,7 +183,7 @@ def test_a_copy_is_read_whatever_its_folder_is_called(place: tuple[Path, str]) -
 def test_missing_databases_and_drivers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "no survey yet" in run("survey", "list").out
-    assert "there is no database" in run("survey", "list", *URL, status=2).err
+    assert "does not exist" in run("survey", "list", *URL, status=2).err
     monkeypatch.setenv("MASKWELL_DATABASE", "sqlite:///mistyped.db")
     assert "mistyped.db" in run("survey", "list", status=2).err and list(tmp_path.iterdir()) == []
     monkeypatch.setitem(sys.modules, "psycopg", None)

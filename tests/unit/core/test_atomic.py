@@ -135,7 +135,7 @@ def test_in_a_working_folder_that_was_removed(tmp_path: Path, monkeypatch: pytes
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(DataFileError, match="the working folder does not exist any more"), atomic_file("a.csv"):
+    with pytest.raises(DataFileError, match="the working folder no longer exists"), atomic_file("a.csv"):
         pass
     with atomic_file(tmp_path / "a.csv") as file:
         file.write(b"x")

@@ -283,7 +283,7 @@ def test_texts_that_differ_are_told_apart_and_missing_stays_missing_or_becomes_i
     assert Categories.of(["True", "true"]).encode(["true", "True"], match="text").codes.tolist() == [1, 0]
     encoded = Categories.of(["nan", "None"]).encode([None, math.nan, "nan", "None"], match="text", missing="drop")
     assert encoded.codes.tolist() == [0, 1]
-    with pytest.raises(MissingValueError, match="no category 'missing'"):
+    with pytest.raises(MissingValueError, match="no category has the label 'missing' for missing values"):
         Categories.of(["a"]).encode(["a", None], missing="category")
     assert Categories.of(["a"]).encode(["a"], missing="category").codes.tolist() == [0]
 
@@ -334,7 +334,7 @@ UNUSABLE = {
     "label 1 is a tuple, which cannot be a label": [("a", [])],
     "1 equals True": [1, True],
     "1 equals 1.0": [1, 1.0],
-    "no labels": range(0),
+    "at least one label must be given": range(0),
     "label 2 is a missing value": ["a", None],
     "label 1 is a missing value": [math.nan],
     "missing value": [np.datetime64("NaT")],
@@ -345,18 +345,23 @@ AB = Categories.of(["a", "b"])
 NO_COLUMNS = ["a", 3, {"a": 1}, {"a"}, iter(["a"])]
 REFUSED = [
     *((LabelError, said, Categories.of, [bad]) for said, bad in UNUSABLE.items()),
-    (LabelError, "no labels", Categories.of, [[]]),
+    (LabelError, "at least one label must be given", Categories.of, [[]]),
     (LabelError, "has no JSON form", json_of, [Colour.RED, Fraction(1, 3), b"a", frozenset("a"), (Colour.RED,)]),
     (WrongTypeError, "must be a list", Categories.of, ["abc", b"abc", 3, None]),
-    (ParameterError, "k = ", Categories.numbered, [0, -1, 2.0, True, "3", 2**32, math.nan]),
+    (
+        ParameterError,
+        "k must be a whole number from 1 to",
+        Categories.numbered,
+        [0, -1, 2.0, True, "3", 2**32, math.nan],
+    ),
     (InputError, "one dimension", AB.encode, [np.array("a"), np.array([["a"]])]),
-    (WrongTypeError, "a column of values is needed", AB.encode, [*NO_COLUMNS, None]),
-    (WrongTypeError, "a column of values is needed", lambda like: AB.decode([0], like=like), NO_COLUMNS),
+    (WrongTypeError, "a column of values must be given, not a", AB.encode, [*NO_COLUMNS, None]),
+    (WrongTypeError, "a column of values must be given, not a", lambda like: AB.decode([0], like=like), NO_COLUMNS),
     (WrongTypeError, "cannot be a label", AB.encode, [[["a"]]]),
     (UnknownCategoryError, "1 of 2 values", beside_one, [-1, 3, 2**40, -(2**63), 2**63, 1.5, math.inf, "1"]),
-    (InputError, "codes run from", AB.decode, [[0, 2], [-1], [300]]),
+    (InputError, r"categories have the codes 0\.\.", AB.decode, [[0, 2], [-1], [300]]),
     (InputError, "column of integers", AB.decode, [[0.5], [[0, 1]], ["a"], 0]),
-    (ParameterError, "is one of", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
+    (ParameterError, "must be", lambda by: AB.encode(["a"], **by), [{"missing": "ignore"}, {"match": "case"}]),
     (DesignFileError, "not the JSON form", Categories.from_json, MALFORMED),
 ]
 

@@ -84,12 +84,12 @@ def test_rows_may_be_none_stand_for_several_reports_and_have_codes_far_apart() -
 
 
 def test_the_population_is_one_number_within_a_stratum_and_varies_by_cluster() -> None:
-    with quiet(InputError, match="different numbers within one stratum", values="30 to 31"):
+    with quiet(InputError, match="population of stage 1: the number differs within one stratum", values="30 to 31"):
         Cells.of([0, 0], stratum=["a", "a"], population=[[30, 31]])
-    with quiet(InputError, match="different numbers", values="30 to 31"):
+    with quiet(InputError, match="the number differs within one stratum", values="30 to 31"):
         Cells.of([0, 1], stratum=["a", "a"], population=[[30, 31]])
     one, other = (Cells.of([0], stratum=["a"], population=[p]) for p in (30, 31))
-    with quiet(InputError, match="different numbers", values="30 to 31"):
+    with quiet(InputError, match="the number differs within one stratum", values="30 to 31"):
         one + other
     cells = Cells.of([0, 1], clusters=[["a", "b"]], population=[10, [4, 5]])
     assert cells.population.tolist() == [[10, 4], [10, 5]]
@@ -117,9 +117,11 @@ def test_columns_that_do_not_fit_are_refused(columns: dict[str, Any], error: typ
 
 
 def test_batches_counted_alike_mix_and_factors_keep_unused_labels() -> None:
-    with pytest.raises(InputError, match="not counted alike"):
+    with pytest.raises(
+        InputError, match="these batches were counted differently: weights, clusters, populations or replicates differ"
+    ):
         Cells.of([0]) + Cells.of([0], weight=[1.0])
-    with pytest.raises(InputError, match="no cells"):
+    with pytest.raises(InputError, match="at least one batch"):
         Cells.total([])
     factor = Factor.from_codes(np.array([0, 2], dtype=np.int8), ["c", "b", "a"])
     assert factor.labels.tolist() == ["a", "b", "c"]

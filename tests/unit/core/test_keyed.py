@@ -159,7 +159,7 @@ def test_derived_keys_make_the_same_words_and_do_not_hold_the_key() -> None:
     assert (here.words(KEYED.names(ids), [0, 1, 2], 6) == there.words(sent.names(ids), [0, 1, 2], 6)).all()
     assert here.spill(KEYED.names(ids)[0], 1, 3) == there.spill(sent.names(ids)[0], 1, 3)
     for ask in (lambda: sent.stream("sex", "other"), lambda: sent.stream("age", DESIGN), sent.commitment):
-        with pytest.raises(ParameterError, match="was not sent along"):
+        with pytest.raises(ParameterError, match="was not sent with the others"):
             ask()
     sent = KEYED.derived([("sex", DESIGN)])
     for text in (repr(sent).encode(), pickle.dumps(sent), repr(vars(sent)).encode()):
@@ -171,7 +171,7 @@ def test_derived_keys_make_the_same_words_and_do_not_hold_the_key() -> None:
     ("error", "said", "columns"),
     [
         (MissingValueError, "row 1 ", [[1, None], [1, float("nan")], np.array([1.0, np.nan]), ["a", ""]]),
-        (WrongTypeError, "row 0 .*\n.*whole numbers or texts", [*OTHERS, *TOO_LARGE]),
+        (WrongTypeError, "row 0 .*\n.*whole numbers or strings", [*OTHERS, *TOO_LARGE]),
         (WrongTypeError, "shape", [np.zeros((2, 2), dtype=int)]),
     ],
 )
@@ -230,7 +230,7 @@ def test_a_key_is_never_replaced_and_a_missing_place_is_named(tmp_path: Path) ->
     with pytest.raises(DataFileError, match="never replaced"):
         KeyedRandom.new_file(path)
     assert path.read_text() == before
-    with pytest.raises(DataFileError, match="there is no folder"):
+    with pytest.raises(DataFileError, match="does not exist"):
         KeyedRandom.new_file(tmp_path / "nowhere" / "labour.key")
     with pytest.raises(DataFileError, match="cannot read the key file"):
         read_key_file(tmp_path / "absent.key")

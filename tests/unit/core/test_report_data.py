@@ -47,7 +47,7 @@ NO_COUNTS: list[Any] = [[1.5], [-1], [np.nan], [np.inf], [-0.5, 2], [[1, 2]], 3,
     [
         (None, lambda: Reports("", 3, "codes", np.array([1], dtype=np.uint8)).texts()),
         ("two different designs", lambda: ONE + Counts(np.array([1]), 1, "g")),
-        ("no reports", lambda: Counts(np.zeros(3, dtype=int), 0, "f").share()),
+        ("at least one report is needed for an estimate", lambda: Counts(np.zeros(3, dtype=int), 0, "f").share()),
         *((None, lambda n=n: Counts(np.array([1, 2]), n, "f")) for n in (-1, 1.5, float("nan"))),
         *((None, lambda values=values: Counts(np.array(values), 1, "f")) for values in NO_COUNTS),
     ],

@@ -20,7 +20,7 @@ def test_seventy_items_are_never_numbered_and_unequal_bits_have_their_parities(t
     design = bits(NAMES, p="0.9")
     assert design.k == design.m == 2**70
     assert design.parity_exact() == 9**70 and design.rank() == 2**70 and design.identifiable
-    with pytest.raises(TooLargeError, match="more than one code can number"):
+    with pytest.raises(TooLargeError, match="cells, too many for one code"):
         design.sample(np.array([0]))
     assert mw.certify(design).to_dict() and mw.audit(design).to_dict()["k"] == 2**70
     design = bits(NAMES, probabilities=[Fraction(6 + i % 3, 10) for i in range(70)])
@@ -75,7 +75,7 @@ def test_draws_keep_each_bit_and_go_on_from_batch_to_batch() -> None:
 )
 def test_designs_of_another_kind_are_refused(design) -> None:
     assert find_item_bits(design) is None
-    with pytest.raises(ParameterError, match="not made for baskets") as raised:
+    with pytest.raises(ParameterError, match="is not available for baskets of items") as raised:
         item_bits(design)
     assert "mw.design('bits'" in raised.value.hint
 
@@ -89,7 +89,7 @@ def test_bits_that_tell_nothing_or_all_and_items_that_read_like_reports_are_refu
         item_bits(Kronecker.of([Uniform.of("1/2", one), flat]))
     with pytest.raises(WrongTypeError):
         item_bits("bits.json")  # type: ignore[arg-type]
-    with pytest.raises(LabelError, match="'01' reads like a report"):
+    with pytest.raises(LabelError, match="the item '01' looks like a report of 2 characters 0 or 1"):
         item_bits(bits(["01", "b"], p="0.9")).check_named()
 
 
@@ -98,5 +98,5 @@ def test_names_that_do_not_fit_are_no_names(names) -> None:
     """They are a note of the design file, which the fingerprint does not cover."""
     design = bits(["a", "b"], p="0.9").with_provenance(items=names)
     assert item_bits(design).names == ()
-    with pytest.raises(LabelError, match="does not name its 2 items"):
+    with pytest.raises(LabelError, match="the design has no names for its 2 items, and baskets are lists of names"):
         item_bits(design).check_named()

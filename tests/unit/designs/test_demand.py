@@ -114,8 +114,8 @@ EPSILONS_OF = [Uniform.from_epsilon, Unary.rappor_from_epsilon, Unary.oue_from_e
 @pytest.mark.parametrize(
     ("makers", "error", "said", "given"),
     [
-        (GAMMAS_OF, ParameterError, "gamma = ", BAD_GAMMA),
-        (EPSILONS_OF, ParameterError, "epsilon = ", BAD_EPSILON),
+        (GAMMAS_OF, ParameterError, "gamma ", BAD_GAMMA),
+        (EPSILONS_OF, ParameterError, "epsilon ", BAD_EPSILON),
         ([*GAMMAS_OF, *EPSILONS_OF], WrongTypeError, None, [None, [2], True, 2j]),
     ],
 )

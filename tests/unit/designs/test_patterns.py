@@ -16,11 +16,13 @@ def test_weights_and_sets_that_do_not_fit_are_refused() -> None:
     with pytest.raises(MatrixError, match=r"sum to 1.33333333333, which is 1 \+0.333") as raised:
         Patterns.of(3, [[0], [1]], ["1/3", "1/3"], YES_NO)
     assert "exactly" in raised.value.hint
-    with pytest.raises(MatrixError, match=r"category 1 weigh 0.5 times those with category 0"):
+    with pytest.raises(
+        MatrixError, match=r"the sets with category 1 have 0\.5 times the weight of those with category 0"
+    ):
         Patterns.of(3, [[0], [1]], ["1/3", "1/6"], YES_NO)
     with pytest.raises(MatrixError, match=r"which is 1 -1e-17"):
         Patterns.of(3, [[0], [1]], [Fraction(1, 4) * (1 - Fraction(1, 10**17))] * 2, YES_NO)
-    with pytest.raises(ParameterError, match="k = 1"):
+    with pytest.raises(ParameterError, match="k must be at least 2, not 1"):
         Patterns.of(3, [[0]], [1], Categories.of(["a"]))
     with pytest.raises(TooLargeError, match="2,001 sets of 2,001"):
         Patterns.from_integers(Fraction(3), [1 << j for j in range(2001)], [1] * 2001, numbered(2001))
@@ -35,7 +37,7 @@ def test_weights_and_sets_that_do_not_fit_are_refused() -> None:
         (3, [[0], [1], []], ["1/4"] * 3, MatrixError, "0 of 2"),
         (3, [[0], [1], [0, 1]], ["1/4"] * 3, MatrixError, "2 of 2"),
         (3, [[0], [0]], ["1/4"] * 2, MatrixError, "twice"),
-        (3, [[0], [1]], ["1/4", 0], MatrixError, "not positive"),
+        (3, [[0], [1]], ["1/4", 0], MatrixError, "every weight must be positive"),
         (3, [[0], [2]], ["1/4", "1/4"], ParameterError, "category code 2"),
         (3, [[0], [0.5]], ["1/4", "1/4"], ParameterError, "0.5"),
         (3, [[0], [1]], ["1/4", None], WrongTypeError, "None"),
@@ -55,7 +57,7 @@ def test_labels_and_distinct_names_of_sets() -> None:
     for inputs, outputs in ((ABC, None), (YES_NO, ABC)):
         with told(LabelError):
             design.with_labels(inputs, outputs)
-    with pytest.raises(LabelError, match="3 report labels for 2 sets"):
+    with pytest.raises(LabelError, match="there are 3 report labels for 2 sets"):
         Patterns.of(3, [[0], [1]], ["1/4", "1/4"], YES_NO, ABC)
     labels = Categories.of([1, "1", "1, 1", "}, {"])
     masks = range(1, 15)

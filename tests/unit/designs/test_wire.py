@@ -105,7 +105,10 @@ def pattern_form(sets: list[Any] | None = None, **changed: Any) -> dict[str, Any
 FORGED: dict[str, tuple[str, dict[str, Any]]] = {
     "a negative entry": ("dense square", {"columns": [["-1", "3"], ["1", "1"]], "denominators": ["2", "2"]}),
     "a column of zeros": ("dense square", {"columns": [["0", "0"], ["1", "1"]], "denominators": ["0", "2"]}),
-    "columns of different lengths": ("dense square", {"columns": [["1", "1"], ["1"]], "denominators": ["2", "1"]}),
+    "the columns have different lengths": (
+        "dense square",
+        {"columns": [["1", "1"], ["1"]], "denominators": ["2", "1"]},
+    ),
     "a column too few": ("dense square", {"columns": [["1", "1"]], "denominators": ["2"]}),
     "an empty column": ("dense square", {"columns": [[], []], "denominators": ["0", "0"]}),
     "no columns": ("dense square", {"columns": [], "denominators": []}),
@@ -173,5 +176,5 @@ def test_a_saved_design_is_read_back_and_labels_that_look_alike_are_told_apart(t
         wire.save_design(design, path)
     wire.save_design(Uniform.from_gamma(5, Categories.of(["yes", "no"])), path, overwrite=True)
     assert wire.load_design(path).parity_exact() == 5
-    with pytest.raises(DesignFileError, match="there is no folder"):
+    with pytest.raises(DesignFileError, match="does not exist"):
         wire.save_design(design, tmp_path / "nowhere" / "design.json")

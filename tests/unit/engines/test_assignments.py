@@ -62,11 +62,11 @@ def test_several_columns_make_joint_codes_or_tell_groups() -> None:
 @pytest.mark.parametrize(
     ("assignments", "wrong"),
     [
-        ([], "no design was given"),
-        ([Assignment.of("y", COIN), Assignment.of("y", CARD)], "two designs for the column 'y'"),
-        ([*two_groups(), Assignment.of("y", CARD)], "two designs for the column 'y'"),
-        ([*two_groups(), Assignment.of("y", COIN, [("wave", "1")])], "told by different columns"),
-        ([*two_groups(), Assignment.of("y", COIN, [("group", "2")])], "two designs for 'y' where group = 2"),
+        ([], "at least one design must be given"),
+        ([Assignment.of("y", COIN), Assignment.of("y", CARD)], "two designs were given for the column 'y'"),
+        ([*two_groups(), Assignment.of("y", CARD)], "two designs were given for the column 'y'"),
+        ([*two_groups(), Assignment.of("y", COIN, [("wave", "1")])], "are defined by different columns"),
+        ([*two_groups(), Assignment.of("y", COIN, [("group", "2")])], "two designs were given for 'y' where group = 2"),
         ([two_groups()[0], Assignment.of("y", PLACE, [("group", "2")])], "different categories: yes, no and a, b, c"),
     ],
 )
@@ -111,11 +111,11 @@ def test_tuples_come_apart_into_columns() -> None:
     assert answers.join(answers.split(codes)).tolist() == codes.tolist()
     assert Assignment.of("first, second", TWICE).columns == ("first", "second")
     assert Assignment.of("both", TWICE).parts == ((TWICE, ("both",)),)
-    with pytest.raises(ParameterError, match="a report of 2 answers is given 3 columns"):
+    with pytest.raises(ParameterError, match="a report of 2 answers cannot be used with 3 columns"):
         Assignment.of("a,b,c", TWICE)
     product = Kronecker.of([TWICE, warner("0.7")])
     assert [names for _, names in Assignment.of("a,b,c", product).parts] == [("a", "b"), ("c",)]
-    with pytest.raises(ParameterError, match="a product of 2 designs is given 4 columns"):
+    with pytest.raises(ParameterError, match="a product of 2 designs cannot be used with 4 columns"):
         Assignment.of("a,b,c,d", product)
 
 
@@ -140,12 +140,16 @@ def test_rows_are_counted_by_all_their_answers_and_another_column(tmp_path: Path
 def test_answers_that_make_no_report_are_named_and_one_column_is_told_how(tmp_path: Path) -> None:
     reader = ReportReader(SOME, ["x", "y"], "error")
     assert reader.read([pa.array(["yes", "no", "yes"]), pa.array(["2", "2", "2"])], 1) is None
-    told = "columns 'x, y': 2 of 3 values are no report, the first in data row 1"
+    told = "columns 'x, y': 2 of 3 values are not reports of the design, the first in data row 1"
     with quiet(UnknownCategoryError, match=told, values=r"\('yes', '2'\) \(2 times\)"):
         raise_first(reader.problems, 3)
     again = ReportReader(SOME, ["x", "y"], "error")
     assert again.read([pa.array(["yes"]), pa.array(["3"])], 1) is None
-    with quiet(UnknownCategoryError, match="column 'y': 1 of 1 values is no category in data row 1", values="'3'"):
+    with quiet(
+        UnknownCategoryError,
+        match="column 'y': 1 of 1 values is not a category of the design, in data row 1",
+        values="'3'",
+    ):
         raise_first(again.problems, 1)
     path = tmp_path / "r.csv"
     path.write_text("a,b\nyes,yes\n", encoding="utf-8")

@@ -100,7 +100,7 @@ def test_items_that_are_unknown_or_named_twice_and_counts_are_refused_without_th
     assert error.message == "column 'items': 1 of 2 baskets names an item twice, in data row 2"
     assert "'bread'" in error.values
     error = refused({"bread": [1, 2], "milk": [0, 1], "7": [1, 1]}, errors.UnknownCategoryError, "bread,milk,7")
-    assert error.message == "column 'bread': 1 of 2 values is no bit in data row 2"
+    assert error.message == "column 'bread': 1 of 2 values is not a bit, in data row 2"
     assert error.hint == "allowed: 1, 0: whether the item is in the basket, not how often"
 
 
@@ -109,7 +109,7 @@ def test_missing_and_other_wrong_input_is_refused(tmp_path) -> None:
     assert "1 of 3 values is missing" in refused({"items": ["bread", None, ""]}, errors.MissingValueError).message
     assert read({"items": ["bread", None, ""]}, missing="drop") == [[1], [0]]
     assert "in data row 3" in refused(data, errors.UnknownCategoryError, missing="drop").message
-    with pytest.raises(errors.ParameterError, match="no category 'missing'"):
+    with pytest.raises(errors.ParameterError, match="holds baskets, which have no category for missing values"):
         mw.randomize(data, {"items": DESIGN}, missing="category")
     refused({"items": []}, errors.DataFileError)
     refused({"other": ["bread"]}, errors.DataFileError)
@@ -127,9 +127,11 @@ def test_columns_are_found_where_nobody_names_them() -> None:
     assert basket_columns(Rows.of({"x": [1], "items": ["milk"]}), items) == ("items",)
     made = mw.randomize(pa.table({"bought": LISTS, "items": TEXTS}), {"bought": DESIGN})
     assert basket_columns(Rows.of(made), items) == ("bought",)
-    with pytest.raises(errors.ParameterError, match="standard input can be read once only"):
+    with pytest.raises(
+        errors.ParameterError, match="standard input can be read only once, so the columns of the baskets must be named"
+    ):
         basket_columns(Rows.of("-"), items)
-    with pytest.raises(errors.ParameterError, match="no column 'items'"):
+    with pytest.raises(errors.ParameterError, match="neither a column 'items'"):
         basket_columns(Rows.of({"x": [1]}), items)
 
 

@@ -149,7 +149,7 @@ def test_columns_of_nothing(values):
     ids=lambda values: type(values).__name__,
 )
 def test_tables_are_not_columns(values):
-    with pytest.raises(WrongTypeError, match="a column of values is needed, not a"):
+    with pytest.raises(WrongTypeError, match="a column of values must be given, not a"):
         Categories.of(["a"]).encode(values)
 
 
@@ -159,7 +159,7 @@ def test_pandas_keeps_its_index_and_takes_the_categories_of_the_design():
     encoded = categories.encode(values, missing="drop")
     back = categories.decode(encoded.codes, like=values, kept=encoded.kept)
     assert back.index.tolist() == [10, 30] and back.name == "x"
-    with pytest.raises(InputError, match="2 codes for a Series of 3 rows"):
+    with pytest.raises(InputError, match="there are 2 codes for a Series of 3 rows"):
         categories.decode(encoded.codes, like=values)
     values = pd.Series(pd.Categorical(["a", "b"], categories=["z", "b", "a"]), index=["i", "j"])
     back = Categories.of(["a", "b", "refused"]).decode([1, 2], like=values)

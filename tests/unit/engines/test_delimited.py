@@ -127,10 +127,10 @@ def test_a_row_without_an_end_is_refused(content, said, tmp_path, monkeypatch) -
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("a,b\n1,2\n".encode("utf-16-le"), "perhaps UTF-16"),
-        ("a,b\n1,2\n".encode("utf-32"), "perhaps UTF-16"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "it is not UTF-8; it may be UTF-16"),
+        ("a,b\n1,2\n".encode("utf-32"), "it is not UTF-8; it may be UTF-16"),
         (b"a,\xc3\xa4\xc3\n1,2\n", "some bytes are not UTF-8"),
-        (b"a,b\r1,2\r3,4\r", "the first line holds a carriage return"),
+        (b"a,b\r1,2\r3,4\r", "the first line contains a carriage return"),
         (b'a,"b"c\n1,2\n', "the column names in the first line cannot be read"),
         (b"a," + b"b" * 200_000 + b"\n1,2\n", "the column names in the first line cannot be read"),
         (b"\xef\xbb\xbf\n1,2\n", "is empty"),

@@ -73,7 +73,7 @@ def test_a_coding_refuses_what_the_fit_did_not_hold():
     with pytest.raises(UnknownCategoryError, match="a category that the fit did not") as caught:
         coding.apply(replace(others, columns={**others.columns, "age": np.array([50.0])}))
     assert caught.value.values == "50.0"
-    with pytest.raises(InputError, match="'a category or contrast' cannot be worked out"):
+    with pytest.raises(InputError, match="formula: 'a category or contrast' cannot be computed"):
         coding.apply(replace(others, columns={**others.columns, "region": np.array([1.0])}))
 
 
@@ -204,7 +204,7 @@ def test_formulas_have_limits(text, saying):
     ],
 )
 def test_what_does_not_fit_the_rows_is_refused_without_their_values(text):
-    with pytest.raises(InputError, match="cannot be worked out") as caught:
+    with pytest.raises(InputError, match="cannot be computed") as caught:
         coded(text)
     assert caught.value.values and len(caught.value.message) <= 93
 
@@ -216,7 +216,7 @@ def test_names_are_those_of_columns_and_the_matrix_is_bounded_before_it_is_made(
     coding, values = coded("y ~ a + I(\uff41 + 1)")  # a letter of another width is another column
     assert coding.names == ("Intercept", "a", "I(\uff41 + 1)")
     np.testing.assert_allclose(values[:, 2], TABLE["\uff41"] + 1)
-    with pytest.raises(InputError, match="no function"):
+    with pytest.raises(InputError, match="unknown function"):
         read_formula("y ~ \uff4cog(a)")
     assert read_formula("y ~ Q('two words') + log(Q('a'))").columns == ("two words", "a")
     np.testing.assert_array_equal(coded("y ~ Q('two words')")[1][:, 1], TABLE["two words"])
@@ -224,7 +224,7 @@ def test_names_are_those_of_columns_and_the_matrix_is_bounded_before_it_is_made(
     with pytest.raises(TooLargeError, match="2,601 columns"):
         learned("y ~ a:b + c + 1", many.assign(c=pd.Categorical(range(100))))
     few = pd.DataFrame({name: pd.Categorical(["u", "v"] * 5) for name in "abcdefgh"})
-    with pytest.raises(TooLargeError, match="too many columns"):
+    with pytest.raises(TooLargeError, match="the formula has an interaction of too many categorical columns"):
         learned("y ~ a:b:c:d:e:f:g:h", few)
     monkeypatch.setattr(formula_coding, "MOST_BYTES", 1000)
     with pytest.raises(TooLargeError, match="60 columns for 5 rows"):
@@ -282,7 +282,7 @@ def test_columns_of_the_model_with_one_name_are_refused_without_their_values(tex
 
 @pytest.mark.parametrize("text", ["y ~ lag(two)", "y ~ C(log(x - 2))", "y ~ C(lag(x))"])
 def test_a_row_without_a_category_is_not_taken_for_the_reference(text):
-    with pytest.raises(MissingValueError, match=r"has no category in [12] of 4 rows"):
+    with pytest.raises(MissingValueError, match="does not give a category in"):
         learned(text, pd.DataFrame(SPITEFUL))
 
 

@@ -205,13 +205,13 @@ def test_bad_files_get_one_clear_error(tmp_path: Path, ending: str) -> None:
 
 def test_what_cannot_be_written_and_what_is_needed(tmp_path: Path) -> None:
     path = _sav(tmp_path / "a.sav")
-    with pytest.raises(DataFileError, match="can be read, not written") as caught:
+    with pytest.raises(DataFileError, match="files can be read, but not written") as caught:
         randomize_file(path, str(tmp_path / "b.sas7bdat"), [Assignment.of("drugs", BY_LABEL)])
     assert ".xpt" in caught.value.hint
     (tmp_path / "c.csv").write_text("a b,y\n1,yes\n", encoding="utf-8")
     with pytest.raises(DataFileError, match="contains a space"):
         randomize_file(str(tmp_path / "c.csv"), str(tmp_path / "d.sav"), [Assignment.of("y", BY_LABEL)])
-    with pytest.raises(DataFileError, match="files hold numbers, texts and dates"):
+    with pytest.raises(DataFileError, match="files can store numbers, strings and dates only"):
         written_column(pa.chunked_array([[[1]]]), pa.field("l", pa.list_(pa.int64())), None, ".sav", same=True)
     assert not (tmp_path / "d.sav").exists()
     ages = mw.designs.Uniform.from_gamma(3, mw.Categories.of([17, 34, 51, 99]))
@@ -267,7 +267,7 @@ def test_a_file_that_the_library_left_cut_short_is_no_output(ending, share, tmp_
 
     monkeypatch.setattr(labelled, "_write", cut)
     (tmp_path / "in.csv").write_text("x,y\n" + "yes,1\nno,2\n" * 250)
-    with pytest.raises(DataFileError, match="only a part"):
+    with pytest.raises(DataFileError, match="the output could be written only in part"):
         randomize_file(str(tmp_path / "in.csv"), str(tmp_path / f"out{ending}"), [Assignment.of("x", BY_LABEL)])
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
@@ -324,7 +324,12 @@ def test_no_module_of_the_folder_is_run(path: str, tmp_path: Path) -> None:
 def test_without_an_interpreter_to_start(interpreter: str | None, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labelled, "_IDLE", [])
     monkeypatch.setattr(sys, "executable", interpreter)
-    with pytest.raises(DataFileError, match="are read by a Python of their own, which cannot start"), open_source(path):
+    with (
+        pytest.raises(
+            DataFileError, match="files of this kind are read by a separate Python process, which cannot start"
+        ),
+        open_source(path),
+    ):
         pass
 
 

@@ -82,8 +82,8 @@ def test_codes_that_are_categories_are_refused_and_full_dictionaries_are_read() 
     ("codes", "words"),
     [
         ({"z": ["1"]}, "no column 'z'"),
-        (True, "a code is a text or a number, not True"),
-        ([None], "a code is a text or a number, not None"),
+        (True, "missing_codes: a code must be a string or a number, not True"),
+        ([None], "missing_codes: a code must be a string or a number, not None"),
         (object(), "missing_codes must be a list"),
     ],
 )

@@ -193,5 +193,7 @@ def test_few_persons_are_noticed_however_small_the_batches():
     persons = Persons(KeptDraws(KeyedRandom.of(bytes(range(32)), "d"), "region"))
     for row in range(0, 160, 40):
         persons.names(pa.array(["north", "south"] * 20), row)
-    with pytest.raises(ParameterError, match="'region' names no persons: 2 different values in 200 rows"):
+    with pytest.raises(
+        ParameterError, match="column 'region' does not identify persons: 2 different values in 200 rows"
+    ):
         persons.names(pa.array(["north", "south"] * 20), 160)

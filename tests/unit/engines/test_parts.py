@@ -166,7 +166,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_install(monkeypatch, tmp_
     monkeypatch.setitem(sys.modules, "pyspark.sql", pyspark.sql)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(errors.MissingExtraError, match="runs on Java, which is not on the path") as told:
+    with pytest.raises(errors.MissingExtraError, match="Spark needs Java, which was not found") as told:
         spark_session()
     assert "install Java 17" in told.value.hint and len(told.value.hint) <= 100
 
@@ -195,7 +195,7 @@ def test_what_is_not_done_on_spark_is_refused_and_rows_of_a_partition_have_one_s
     rows = PartitionRows(iter(pieces[:2]), expected)
     assert rows.schema.field("n").metadata == {b"maskwell": b"{}"}
     assert [batch.to_pydict() for batch in rows.batches([0])] == [{"n": [1, 2]}, {"n": [3]}]
-    with pytest.raises(errors.DataFileError, match="some rows have columns of other types"):
+    with pytest.raises(errors.DataFileError, match="some rows have columns of different types"):
         [*PartitionRows(iter(pieces), expected).batches()]
     assert PartitionRows(iter([]), expected).empty
 
@@ -223,7 +223,7 @@ def test_what_got_the_name_while_spark_was_writing_is_replaced_by_force_only(for
     if force:
         folder.finish(force=True)
     else:
-        with pytest.raises(errors.ParameterError, match="new exists"):
+        with pytest.raises(errors.ParameterError, match="new already exists"):
             folder.finish(force=False)
     assert files.names == {"new"}  # in any case no draws are left beside it
 
@@ -237,14 +237,16 @@ def test_persons_that_spark_may_number_anew_are_refused(steady: bool) -> None:
     if steady:
         spark_randomizer._check_steady(frame, ["id", "answer"])
         return
-    with pytest.raises(errors.ParameterError, match="other values of id or answer"):
+    with pytest.raises(
+        errors.ParameterError, match="Spark may produce different values of id or answer when it recomputes rows"
+    ):
         spark_randomizer._check_steady(frame, ["id", "answer"])
 
 
 def test_columns_that_are_too_large_or_not_there_are_named() -> None:
     rows = MemoryRows({"answer": ["yes"] * 100, "id": [*range(100)]})
     assert len(TableInFile("the table", rows, most_bytes=1_000).columns(["id"])["id"]) == 100
-    with pytest.raises(errors.TooLargeError, match="take more than 700 bytes") as told:
+    with pytest.raises(errors.TooLargeError, match="the columns need more than 700 bytes on this machine") as told:
         TableInFile("the table", rows, most_bytes=700).columns(["id"])
     assert "sample" in told.value.hint
     arrow = pytest.importorskip("pyarrow")

@@ -69,14 +69,22 @@ def test_no_division_for_the_same_budget_is_better_by_much(budget: int, cost: fl
     [
         ([TOWN], {"n": 100}, "sum to 0.6, not 1"),
         ([TOWN, TOWN], {"n": 100}, "named twice"),
-        ([], {"n": 100}, "no part"),
-        ([TOWN, Stratum("x", 0, LAND.design, LAND.pi)], {"n": 100}, "the share of stratum x is 0"),
+        ([], {"n": 100}, "at least one part of the survey must be named"),
+        (
+            [TOWN, Stratum("x", 0, LAND.design, LAND.pi)],
+            {"n": 100},
+            "the share of stratum x must be above 0 and at most 1, not 0",
+        ),
         ([TOWN, LAND], {"n": 3}, "each needs 2"),
-        ([TOWN, LAND], {"budget": 3}, "not enough for 2 respondents"),
+        ([TOWN, LAND], {"budget": 3}, "a budget of 3 is too small for 2 respondents in each stratum"),
         ([TOWN, LAND], {}, "one of n, margin and budget"),
-        ([TOWN, LAND], {"margin": 0}, "margin = 0"),
+        ([TOWN, LAND], {"margin": 0}, "margin must be strictly between 0 and 1, not 0"),
         ([TOWN, Stratum("land", 0.4, warner("1/2", allow_unidentifiable=True), [0.4, 0.6])], {"n": 9}, "rank 1"),
-        ([Stratum("all", 1, warner(1), [0, 1])], {"n": 9}, "nothing is to be learned"),
+        (
+            [Stratum("all", 1, warner(1), [0, 1])],
+            {"n": 9},
+            "every stratum has variance 0, so the survey would estimate nothing",
+        ),
     ],
 )
 def test_bad_strata(strata: list[Stratum], given: dict[str, Any], said: str) -> None:
@@ -133,13 +141,23 @@ def test_margins_among_samples() -> None:
 @pytest.mark.parametrize(
     ("designs", "given", "kind", "said"),
     [
-        ([unrelated(0.7), unrelated(0.7)], {"n": 100}, NotIdentifiableError, "cannot estimate"),
+        (
+            [unrelated(0.7), unrelated(0.7)],
+            {"n": 100},
+            NotIdentifiableError,
+            "these samples together do not identify what is to be estimated",
+        ),
         ([unrelated(0.7), unrelated(0.3)], {"n": 3}, ParameterError, "each needs 2"),
         ([unrelated(0.7), unrelated(0.3)], {"n": 10, "wanted": 9}, ParameterError, "no category has the code 9"),
         ([unrelated(0.7), unrelated(0.3)], {"n": 10, "wanted": [1, 2]}, ParameterError, "4 coefficients"),
-        ([], {"n": 10}, ParameterError, "no design"),
+        ([], {"n": 10}, ParameterError, "at least one design must be given"),
         ([unrelated(0.7), unrelated(0.3)], {}, ParameterError, "one of n and margin"),
-        ([unrelated(0.7), unrelated(0.3)], {"margin": 2}, ParameterError, "margin = 2"),
+        (
+            [unrelated(0.7), unrelated(0.3)],
+            {"margin": 2},
+            ParameterError,
+            "margin must be strictly between 0 and 1, not 2",
+        ),
         ([unrelated(0.7), warner("0.7")], {"n": 10}, ParameterError, "differ"),
     ],
 )

@@ -178,12 +178,12 @@ def test_choice_and_plan_of_one_design_agree() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"icc": "0.05"}, "icc without cluster_size"),
-        ({"cluster_size": 20}, "cluster_size without icc"),
-        ({"icc": "0.05", "cluster_size": 20, "deff": 2}, "deff and icc are both given"),
-        ({"icc": "1.5", "cluster_size": 20}, "icc = 1.5"),
-        ({"icc": "0.1", "cluster_size": "0.5"}, "cluster_size = 0.5"),
-        ({"deff": 0}, "deff = 0"),
+        ({"icc": "0.05"}, "icc needs cluster_size"),
+        ({"cluster_size": 20}, "cluster_size needs icc"),
+        ({"icc": "0.05", "cluster_size": 20, "deff": 2}, "deff cannot be combined with icc"),
+        ({"icc": "1.5", "cluster_size": 20}, r"icc must be between 0 and 1, not 1\.5"),
+        ({"icc": "0.1", "cluster_size": "0.5"}, r"cluster_size must be at least 1, not 0\.5"),
+        ({"deff": 0}, "deff must be above 0, not 0"),
         ({"category": "sometimes"}, "category"),
     ],
 )

@@ -137,8 +137,11 @@ def test_the_best_design_at_a_level_is_rounded_towards_privacy() -> None:
 @pytest.mark.parametrize(
     ("call", "saying"),
     [
-        (lambda: best_one_sided(1, YES_NO), "ratio = 1"),
-        (lambda: best_one_sided(3, ABC), "3 categories"),
+        (lambda: best_one_sided(1, YES_NO), "ratio must be above 1, not 1"),
+        (
+            lambda: best_one_sided(3, ABC),
+            "the best design for one sensitive category is known for two categories only, not for",
+        ),
         (lambda: best_one_sided(3, YES_NO, sensitive=2), "sensitive = 2"),
         *((lambda j=j: improve_one_sided(chow(5, 3, 2), sensitive=j), "") for j in (-1, 2, 7)),
         (lambda: improve_one_sided(Dense.of([["1/3", "1/3"], ["2/3", "2/3"]])), "no information"),

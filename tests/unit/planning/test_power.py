@@ -51,9 +51,9 @@ def test_without_shares_or_a_category_the_worst_is_planned_for() -> None:
 
 @pytest.mark.parametrize("pi", [[0.1, 0.8], [-0.1, 1.1], [1.0], [float("nan"), 1.0]])
 def test_shares_that_are_none(pi: list[float]) -> None:
-    with pytest.raises(MatrixError, match="not a distribution"):
+    with pytest.raises(MatrixError, match="must be a distribution over"):
         plan_sample(WARNER, pi=pi, n=100)
-    with pytest.raises(MatrixError, match="not a distribution"):
+    with pytest.raises(MatrixError, match="must be a distribution over"):
         plan_test(WARNER, pi=pi, n=100, power=0.8)
 
 
@@ -75,7 +75,7 @@ def test_a_difference_to_be_found_is_never_none_and_may_be_of_three_categories()
     plan = plan_test(WARNER, pi=[0.05, 0.95], n=2000, power=0.8)
     assert plan.detectable == (None, plan.against)  # nothing below 5 % is far enough away
     assert plan_test(WARNER, pi=[0.99, 0.01], n=2000, power=0.8).against < 0.99
-    with pytest.raises(ParameterError, match="no share differs enough"):
+    with pytest.raises(ParameterError, match="no share is far enough from"):
         plan_test(WARNER, pi=[0.5, 0.5], n=3, power=0.8)
     open_question = Dense.of([[1, 0], [0, 1]])
     plan = plan_test(open_question, pi=[1, 0], n=500, power=0.8)
@@ -89,14 +89,14 @@ def test_a_difference_to_be_found_is_never_none_and_may_be_of_three_categories()
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"against": 0.1, "power": 0.8}, "there is no difference to find"),
-        ({"against": 1.5, "power": 0.8}, "not a share"),
-        ({"against": 0.2, "power": 1}, "power = 1 is not a probability"),
-        ({"against": 0.2, "power": 0.02}, "not above alpha / 2"),
-        ({"against": 0.2, "power": 0.8, "alpha": 0}, "alpha = 0 is not a probability"),
-        ({"against": 0.2}, "only one of"),
-        ({}, "none of"),
-        ({"against": 0.2, "power": 0.8, "n": 100}, "all of"),
+        ({"against": 0.1, "power": 0.8}, "equals the share under the hypothesis, so no difference can be detected"),
+        ({"against": 1.5, "power": 0.8}, "against must be a share, not"),
+        ({"against": 0.2, "power": 1}, "power must be strictly between 0 and 1, not 1"),
+        ({"against": 0.2, "power": 0.02}, "power must be above alpha / 2 ="),
+        ({"against": 0.2, "power": 0.8, "alpha": 0}, "alpha must be strictly between 0 and 1, not 0"),
+        ({"against": 0.2}, "exactly two of against, power and n must be given, not only one"),
+        ({}, "exactly two of against, power and n must be given, not none"),
+        ({"against": 0.2, "power": 0.8, "n": 100}, "exactly two of against, power and n must be given, not all"),
     ],
 )
 def test_bad_tests(given: dict[str, Number], said: str) -> None:
@@ -121,13 +121,21 @@ def test_what_cannot_be_planned_is_refused() -> None:
     coin = Dense.of([["0.5", "0.5"], ["0.5", "0.5"]])
     alpha = "1/1000000000000000000"
     for error, said, ask in (
-        (TooLargeError, "3,000 categories", lambda: plan_sample(large, n=100)),
+        (
+            TooLargeError,
+            "the worst shares are searched for up to 2,000 categories, not for 3,000",
+            lambda: plan_sample(large, n=100),
+        ),
         (NotIdentifiableError, "", lambda: plan_sample(coin, n=10)),
         (NotIdentifiableError, "", lambda: plan_test(coin, pi=[0.1, 0.9], n=10, power=0.8)),
-        (ParameterError, "below 1e-12", lambda: plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha=alpha)),
-        (ParameterError, "too near to 1", lambda: plan_sample(WARNER, margin=0.05, level=1 - 2**-53)),
+        (
+            ParameterError,
+            "at least 1e-12",
+            lambda: plan_test(WARNER, pi=[0.1, 0.9], against=0.15, power=0.8, alpha=alpha),
+        ),
+        (ParameterError, "too close to 1", lambda: plan_sample(WARNER, margin=0.05, level=1 - 2**-53)),
         (ParameterError, "label 'maybe'", lambda: plan_sample(WARNER, margin=0.05, category="maybe")),
-        (ParameterError, "needs the category", lambda: plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8)),
+        (ParameterError, "needs a category", lambda: plan_test(THREE, pi=[0.2, 0.5, 0.3], against=0.25, power=0.8)),
     ):
         with pytest.raises(error, match=said or None):
             ask()

@@ -56,8 +56,8 @@ def test_sums_of_combinations_and_respondents_with_margins_go_together() -> None
 @pytest.mark.parametrize(
     ("questions", "options", "said"),
     [
-        ({"one": ["a", "b"]}, {}, "one question, or none"),
-        (TWO, {"n": 10, "margin": "0.1"}, "both given"),
+        ({"one": ["a", "b"]}, {}, "at least two questions must be named"),
+        (TWO, {"n": 10, "margin": "0.1"}, "n cannot be combined with margin"),
         ({"a": ["x"], "b": ["y", "z"]}, {}, "two categories"),
     ],
 )
@@ -73,5 +73,5 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found["better"], found["combinations"], len(found["design"])) == ("together", 6, 1)
     assert found["n"] == plan_questions(TWO, Demand.from_epsilon(1), margin="0.05").n
     assert "combinations of" in run(*typed).out
-    refused(*typed, "--categories", "a,b", saying="--answers and --categories")
-    refused("choose", "--answers", "cheats", "--epsilon", "1", saying="a name of its own")
+    refused(*typed, "--categories", "a,b", saying="--answers cannot be combined with --categories")
+    refused("choose", "--answers", "cheats", "--epsilon", "1", saying="--answers must be NAME=LABELS")

@@ -74,12 +74,12 @@ def test_where_there_is_no_formula_the_value_is_searched(measure: Measure) -> No
 @pytest.mark.parametrize(
     ("family", "given", "said"),
     [
-        ("warner", {"value": 3, "measure": "privacy"}, "the measures are parity, ratio"),
+        ("warner", {"value": 3, "measure": "privacy"}, "measures: parity, ratio"),
         ("kuk", {"value": 200, "theta2": "0.2", "draws": 3}, "range from 1 to 125"),
         ("mangat-singh", {"value": 2, "t": "0.8"}, "range from 4 to no bound"),
-        ("mangat-singh", {"value": 2, "t": 1}, "t = 1 is not a probability"),
+        ("mangat-singh", {"value": 2, "t": 1}, "t must be strictly between 0 and 1, not 1"),
         ("mangat", {"value": 3, "measure": "parity"}, "have no bound; a bound on the ratio is possible"),
-        ("simmons", {"value": 3, "beta": 0}, "all that tell anything have no bound"),
+        ("simmons", {"value": 3, "beta": 0}, "all informative designs have no bound"),
         ("simmons", {"value": 3}, "give beta"),
         ("warner", {"value": 3, "p": "0.7"}, "leave out p"),
         ("chow", {"value": 3}, "chow has no parameter that can be tuned"),

@@ -41,10 +41,10 @@ def test_bad_ratios(make, value):
 @pytest.mark.parametrize(
     ("make", "message", "hint"),
     [
-        (lambda: Demand.from_rho("10%", "50%"), "rho1 = '10%' is not a finite number", "0.1 for 10 %"),
-        (lambda: Demand.from_rho(10, 50), "rho1 = 10 is not strictly between 0 and 1", "write 0.1 0.5"),
-        (lambda: Demand.from_rho(0.1, 1), "rho2 = 1 is not strictly between 0 and 1", "such as 0.1 0.5"),
-        (lambda: Demand.from_rho("0.2", "0.2"), "rho1 = 0.2 is not below rho2 = 0.2", "rho1 < rho2"),
+        (lambda: Demand.from_rho("10%", "50%"), "rho1 must be a finite number, not '10%'", "0.1 for 10 %"),
+        (lambda: Demand.from_rho(10, 50), "rho1 must be strictly between 0 and 1, not 10", "write 0.1 0.5"),
+        (lambda: Demand.from_rho(0.1, 1), "rho2 must be strictly between 0 and 1, not 1", "such as 0.1 0.5"),
+        (lambda: Demand.from_rho("0.2", "0.2"), "rho1 = 0.2 must be below rho2 = 0.2", "rho1 < rho2"),
     ],
 )
 def test_what_to_write_instead(make: Callable[[], Demand], message: str, hint: str) -> None:
@@ -69,12 +69,18 @@ def test_flat_designs_are_not_identifiable_and_blocks_tell_the_parity_within():
 
 @pytest.mark.parametrize(
     ("given", "saying"),
-    [((COIN, 1), "1 is no demand"), ((COIN, "epsilon"), "no demand"), (([[1, 0], [0, 1]],), "must be a Design")],
+    [
+        ((COIN, 1), "demand must be a privacy requirement, not 1"),
+        ((COIN, "epsilon"), "demand must be a privacy requirement, not"),
+        (([[1, 0], [0, 1]],), "must be a Design"),
+    ],
 )
 def test_what_is_no_design_and_no_demand_is_named(given: tuple[Any, ...], saying: str) -> None:
     with pytest.raises(WrongTypeError, match=saying) as raised:
         audit(*given)
-    assert raised.value.hint.startswith(("say what the number means: mw.Demand.from_", "mw.designs.Dense.of(matrix)"))
+    assert raised.value.hint.startswith(
+        ("state which quantity is limited: mw.Demand.from_", "mw.designs.Dense.of(matrix)")
+    )
 
 
 def test_what_a_large_product_does_not_tell_is_left_out_or_refused() -> None:

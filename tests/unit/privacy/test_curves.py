@@ -138,7 +138,7 @@ def test_what_falls_is_never_certified_and_what_allows_everything_is_no_demand()
     assert demand.gamma_exact == math.inf and not demand.attained
     assert demand.allows(math.inf) and Demand.from_curves().allows(math.inf)
     assert not Demand.from_curves(lower=Steps.of(["0.5"], [0, 0]), closed=True).attained
-    with pytest.raises(ParameterError, match="nothing to build"):
+    with pytest.raises(ParameterError, match="allows any parity, so no design follows from it"):
         _ = demand.reachable
 
 
@@ -202,10 +202,10 @@ def test_the_diagonal_is_reached(upper: bool) -> None:
         (lambda: Steps.of(["0.5"], [1]), "1 values"),
         (lambda: Steps.of([], [1], points=[("0.5", "0.4")]).bound(upper=True), "crosses the diagonal"),
         (lambda: Lines.of([(0, 0), ("0.5", "0.4"), (1, 1)]).bound(upper=True), "crosses the diagonal"),
-        (lambda: Lines.of([("0.1", 0), (1, 1)]), "reach from p = 0"),
+        (lambda: Lines.of([("0.1", 0), (1, 1)]), "the corners must span p = 0 to p = 1"),
         (lambda: Lines.of([(0, 1), (1, "0.5")]), "must not fall"),
         (lambda: Smooth(lambda p: p / 2).bound(upper=True), "crosses the diagonal"),
-        (lambda: Smooth(lambda p: 2 * p).bound(upper=True), "no probability"),
+        (lambda: Smooth(lambda p: 2 * p).bound(upper=True), "curve does not return a probability:"),
         (lambda: Smooth.of(lambda _: 1, jumps=[2]), "jumps"),
         (lambda: Smooth.of(lambda _: 1, at_one="0.5"), "at_one = 0.5"),
         (lambda: Boundary(Fraction(3), upward=True).bound(upper=False), "crosses the diagonal"),

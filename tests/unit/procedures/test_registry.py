@@ -115,7 +115,7 @@ def test_missing_and_unknown_parameters_are_named() -> None:
         PROCEDURES["forced"].design({"truth": "0.5", "yes": "0.5", "q": "0.5"})
     with pytest.raises(ParameterError, match="neither a probability nor a privacy demand"):
         PROCEDURES["k-ary"].design({}, categories=THREE)
-    with pytest.raises(ParameterError, match="k-ary needs the categories"):
+    with pytest.raises(ParameterError, match="k-ary needs the answer categories"):
         PROCEDURES["k-ary"].design({"gamma": 3})
     with pytest.raises(ParameterError, match="warnr") as caught:
         procedure_named("warnr")

@@ -149,7 +149,7 @@ def test_boxes_and_questions_that_do_not_go_together() -> None:
     with pytest.raises(NotIdentifiableError) as caught:
         simmons_twice("0.6", "0.6")
     assert "p1 different from p2" in caught.value.hint
-    with pytest.raises(ParameterError, match="different things"):
+    with pytest.raises(ParameterError, match="the devices have different categories"):
         repeated([warner("0.7"), cheating("0.2")])
     with pytest.raises(InputError):
         repeated([])

@@ -69,7 +69,7 @@ def test_a_demand_is_drawn_as_its_curves_with_filled_and_open_ends() -> None:
 def test_two_demands_are_compared_by_their_bounds_alone() -> None:
     assert plot_demands([RHO, BETA]).text.endswith("β = 4 asks for more protection: parity up to 4, against 9.")
     assert plot_demands([BETA, Demand.from_gamma(4)]).text.endswith("Both ask for the same protection.")
-    refused(ParameterError, "3 demands", plot_demands, [RHO, RHO, BETA])
+    refused(ParameterError, "the figure needs two privacy requirements, not 3", plot_demands, [RHO, RHO, BETA])
 
 
 def test_the_canonical_picture_holds_three_pairs_of_curves() -> None:

@@ -45,16 +45,16 @@ def test_the_word_for_each_truth_is_told_where_it_is_another() -> None:
 def test_nobody_is_told_to_be_safe_where_a_report_reveals(family: str, parameters: dict[str, Any], saying: str) -> None:
     text = words(make_design(family, **parameters))
     assert saying in text
-    assert "We cannot work out who." not in text and "someone could learn your answer for sure" in text
+    assert "We cannot know who." not in text and "someone could learn your answer for sure" in text
 
 
 BY_STRENGTH = {
-    "4": ("We cannot work out who.", "keeps your answer uncertain", "nobody but you knows what chance said."),
+    "4": ("We cannot know who.", "keeps your answer uncertain", "nobody but you knows what chance said."),
     "4.01": ("We cannot be sure who.", "keeps your answer uncertain", "It is a hint about your answer, not proof."),
     "21": ("is a strong hint about your true answer",),
     "101": ("can show what your true answer is", "Take part only if you would also answer openly."),
 }
-REASSURING = ("cannot work out who", "cannot be sure who", "nobody but you", "uncertain", "not proof")
+REASSURING = ("cannot know who", "cannot be sure who", "nobody but you", "uncertain", "not proof")
 
 
 @pytest.mark.parametrize("gamma", BY_STRENGTH)
@@ -69,14 +69,14 @@ def test_sheets_reassure_as_far_as_the_design_protects(gamma: str, how: dict[str
 def test_sheets_know_of_the_other_questions_of_a_survey() -> None:
     device = make_device(make_design("warner", p="0.7"))
     alone, together = (device_page(device, SheetOptions(all_reports=one)) for one in (Fraction(1), Fraction(101)))
-    assert "We cannot work out who." in alone
-    assert "We cannot work out who." not in together and "Take part only if" in together
+    assert "We cannot know who." in alone
+    assert "We cannot know who." not in together and "Take part only if" in together
 
 
 @pytest.mark.parametrize("how", [{}, {"medium": "dice"}, {"medium": "spinner"}])
 def test_interviewers_write_down_the_answer_and_nothing_else(how: dict[str, Any]) -> None:
     text = words(make_design("k-ary", categories=THREE, gamma=3), **how)
-    assert "Turn away. Never look" in text and "never tell or write down what you saw" in text
+    assert "Turn away. Never look" in text and "never mention or write down what you saw" in text
     assert "make a note" not in text and "Nothing else." in text
 
 
@@ -94,7 +94,7 @@ def test_a_rounded_device_states_its_parity_and_is_not_confused_with_the_one_ask
     assert "at most a factor of 2.75" in text and "between 26.6 % and 73.4 %" in text.replace("\u00a0", " ")
     assert "--design answer=r.json" in text
     text = words(make_design("k-ary", categories=THREE, epsilon=1), most=20, design_file=None)
-    assert "not kept yet: make these sheets again with --realised realised.json" in text
+    assert "not saved yet: make these sheets again with --realised realised.json" in text
     assert "--design answer=realised.json" in text
 
 

@@ -35,7 +35,7 @@ def test_it_can_be_drawn(found, exponentiate):
 
 def test_nothing_to_draw_is_said_and_an_infinite_coefficient_is_drawn_with_its_one_end():
     alone = fit_logistic(np.empty((300, 0)), np.repeat([0, 1], [120, 180]), WARNER, codes=True)
-    refused(InputError, "no coefficient to draw", plot_coefficients, alone)
+    refused(InputError, "the model has no coefficients to draw", plot_coefficients, alone)
     x = np.linspace(-1, 1, 40)
     picture = plot_coefficients(fit_logistic(x, (x < 0).astype(int), DIRECT, codes=True))
     assert picture.rows[0][1] == picture.rows[0][3] == "inf" and float(picture.rows[0][2]) > 0

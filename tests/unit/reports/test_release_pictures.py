@@ -82,7 +82,7 @@ def test_the_map_tells_what_beats_what_and_names_bounds_that_cannot_be_kept() ->
     picture = plot_risk_utility([point("a", 0.5, 0.02), never])
     assert len(picture.rows) == 1 and picture.text.endswith("match 0.1: not possible.")
     assert overlapping(picture.figure()) == []
-    refused(ParameterError, "has a risk to draw", plot_risk_utility, [never])
+    refused(ParameterError, "these releases have no risk to draw", plot_risk_utility, [never])
 
 
 def test_of_a_large_matrix_the_chance_to_stay_is_drawn() -> None:

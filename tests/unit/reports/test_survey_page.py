@@ -70,7 +70,7 @@ def test_the_page_says_what_was_promised_and_whether_it_holds() -> None:
     text = usual_page()
     assert "by at most a factor of 2.719, up or down" in text and "This design meets it" in text
     assert "does not meet it" in uniform_page(demand=Demand.from_gamma(2))
-    assert "The demand was" not in uniform_page(demand=None)
+    assert "The privacy requirement was" not in uniform_page(demand=None)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -43,7 +43,7 @@ def test_an_extremal_design_takes_a_demand_in_any_language() -> None:
         ("kronecker", {}, "kronecker needs designs"),
         ("repeated", {"designs": [], "p": "0.7"}, "repeated has no p"),
         ("matrix", {"matrix": MATRIX, "ratio": 3}, "matrix has no ratio"),
-        ("extremal", {"pi": ["1/2", "1/2"]}, "extremal needs a privacy demand, such as epsilon=1"),
+        ("extremal", {"pi": ["1/2", "1/2"]}, "extremal needs a privacy requirement, such as epsilon=1"),
     ],
 )
 def test_parameters_that_do_not_fit_are_named(family: str, parameters: dict[str, object], message: str) -> None:

@@ -59,7 +59,7 @@ def test_a_result_answers_further_questions_and_has_a_picture() -> None:
     assert "bread + soap" in picture.text and "600 baskets" in picture.text
     assert (picture.data["low"] < picture.data["estimate"]).all() and "<svg" in picture.svg()
     nothing = mw.mine({"items": REPORTS}, DESIGN, min_support=1)
-    refused(MaskwellError, "no itemset to draw", nothing.plot)
+    refused(MaskwellError, "no itemset is above the threshold, so nothing can be drawn", nothing.plot)
     assert nothing.to_report()[0].startswith("0 itemsets are in at least 100 % of baskets")
 
 
@@ -87,24 +87,24 @@ KARY = mw.design("k-ary", categories=mw.Categories.of(["a", "b"]), epsilon=1)
         ({"min_support": "1.5"}, ParameterError, "min_support = 1.5 is out of range"),
         ({"min_support": "often"}, MaskwellError, "min_support"),
         ({"min_confidence": -0.1}, ParameterError, "min_confidence = -0.1 is out of range"),
-        ({"max_items": 0}, ParameterError, "max_items = 0"),
-        ({"max_items": 2.5}, ParameterError, "max_items = 2.5"),
-        ({"max_items": 13}, ParameterError, "max_items = 13"),
+        ({"max_items": 0}, ParameterError, "max_items must be a whole number from 1 to 12, not 0"),
+        ({"max_items": 2.5}, ParameterError, "max_items must be a whole number, not 2.5"),
+        ({"max_items": 13}, ParameterError, "max_items must be a whole number from 1 to 12, not 13"),
         ({"slack": -1}, ParameterError, "slack = -1"),
         ({"missing": "category"}, ParameterError, "missing"),
         ({"progress": 7}, WrongTypeError, "progress"),
-        ({"design": KARY}, ParameterError, "a design of the kind k-ary is not made for baskets"),
+        ({"design": KARY}, ParameterError, "a design of kind k-ary is not available for baskets"),
         ({"design": {"items": KARY}}, ParameterError, "k-ary"),
         ({"design": {}}, ParameterError, "no design"),
         ({"design": {"items": DESIGN, "more": DESIGN}}, ParameterError, "2 designs"),
         ({"design": {"items": mw.When({"g": 1}, DESIGN)}}, ParameterError, "some rows only"),
         ({"design": 7}, MaskwellError, ""),
         ({"data": {"items": []}}, DataFileError, "no rows"),
-        ({"data": {"items": ["bread"]}}, MaskwellError, "1 basket"),
-        ({"data": {"other": ["bread"]}}, ParameterError, "no column 'items'"),
+        ({"data": {"items": ["bread"]}}, MaskwellError, "at least two baskets, not 1"),
+        ({"data": {"other": ["bread"]}}, ParameterError, "neither a column 'items'"),
         ({"data": {"items": ["bread", "beer"]}}, UnknownCategoryError, "1 of 2 baskets names an unknown item"),
         ({"data": {"items": ["bread bread", ""]}}, UnknownCategoryError, "an item twice"),
-        ({"data": {**TABLE, "salt": [2] * 600}}, UnknownCategoryError, "600 of 600 values are no bit"),
+        ({"data": {**TABLE, "salt": [2] * 600}}, UnknownCategoryError, "600 of 600 values are not bits"),
         ({"data": 7}, WrongTypeError, "table"),
     ],
 )
@@ -217,8 +217,8 @@ def test_equal_weights_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("sampling", "wrong"),
     [
-        (mw.Sampling(weights="w", poisson=True), "mine does not take independent draws into account"),
-        (mw.Sampling(weights="w", denominator=5000), "mine does not take denominator"),
+        (mw.Sampling(weights="w", poisson=True), "mine cannot use independent draws"),
+        (mw.Sampling(weights="w", denominator=5000), "mine cannot use denominator"),
         (mw.Sampling(weights="v"), "no column 'v'"),
         (mw.Sampling(strata="items"), "column 'items' holds randomized reports"),
         ("w", "sampling must be"),

@@ -87,8 +87,8 @@ def test_draws_are_private_designs_may_be_files_and_a_file_needs_an_output(file:
         ROWS, {"sex": SEX}, random=SeededRandom(1)
     )
     refused((DataFileError, ParameterError), "", randomize, file, {"sex": path}, tmp_path / "rows.csv", force=True)
-    refused(ParameterError, "no output is named", randomize, file, {"sex": SEX})
-    refused(ParameterError, "output is for files", randomize, ROWS, {"sex": SEX}, "out.csv")
+    refused(ParameterError, "is a file, so an output must be named", randomize, file, {"sex": SEX})
+    refused(ParameterError, "output needs a file", randomize, ROWS, {"sex": SEX}, "out.csv")
 
 
 def test_every_column_drops_its_own_missing_values(file: str) -> None:
@@ -117,13 +117,13 @@ def test_the_columns_of_a_product_are_drawn_and_counted_together() -> None:
 @pytest.mark.parametrize(
     ("data", "designs", "error", "message"),
     [
-        ({"x": ["1", "3"]}, {"x": SEX}, UnknownCategoryError, "1 of 2 values is no category"),
+        ({"x": ["1", "3"]}, {"x": SEX}, UnknownCategoryError, "1 of 2 values is not a category"),
         ({"x": []}, {"x": SEX}, DataFileError, "the table has no rows"),
         ({"x": ["1"]}, {"y": SEX}, DataFileError, "the table has no column 'y'"),
         ({"x": ["1"], "z": []}, {"x": SEX}, Exception, "different lengths"),
-        ({"x": ["1"]}, {}, ParameterError, "no design was given"),
+        ({"x": ["1"]}, {}, ParameterError, "at least one design must be given"),
         ({"x": ["1"]}, {"x": mw.When({"g": 1}, SEX)}, ParameterError, "for some rows only"),
-        (3, {"x": SEX}, Exception, "a table is needed"),
+        (3, {"x": SEX}, Exception, "a table must be given, not a"),
     ],
 )
 def test_what_cannot_be_randomized_is_refused(data: Any, designs: Any, error: Any, message: str) -> None:
@@ -179,13 +179,13 @@ def test_kept_draws_are_those_of_the_keyed_sampler() -> None:
 def test_persons_that_are_none_are_refused(tmp_path) -> None:
     coin = {"a": mw.design("warner", p="0.7")}
     for options, message in (
-        ({"key": KEY}, "key without id"),
-        ({"id": "id"}, "id without key"),
-        ({"key": KEY, "id": "a"}, "'a' is randomized and tells whose row it is"),
-        ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "draws come from one of them"),
+        ({"key": KEY}, "key needs id"),
+        ({"id": "id"}, "id needs key"),
+        ({"key": KEY, "id": "a"}, "'a' identifies the person of each row and cannot be randomized"),
+        ({"key": KEY, "id": "id", "random": mw.SeededRandom(1)}, "cannot be combined with"),
     ):
         refused(ParameterError, message, mw.randomize, PEOPLE, coin, **options)
-    with pytest.raises(WrongTypeError, match="the value in data row 2 names no person"):
+    with pytest.raises(WrongTypeError, match="the value in data row 2 cannot identify a person"):
         kept({"id": ["p", ""], "a": ["yes", "no"]}, coin)
     refused(MissingValueError, "1 value is missing, in data row 2", kept, {"id": ["p", None], "a": ["yes", "no"]}, coin)
     with pytest.raises(ParameterError, match="'region' names no persons: 1 different values in 200 rows"):

@@ -131,7 +131,12 @@ def test_the_sandwich_adds_up_the_scores_of_the_firms():
         ("y ~ x + (1 | nothing)", {}, InputError, "'nothing'"),
         ("y ~ x + (1 | y)", {}, InputError, "both sides"),
         ("y ~ x + (1 | x)", {}, InputError, "another value in each row"),
-        ("y ~ x + (1 | firm)", {"weights": np.ones(240)}, ParameterError, "together with weights"),
+        (
+            "y ~ x + (1 | firm)",
+            {"weights": np.ones(240)},
+            ParameterError,
+            "a random intercept cannot be combined with weights",
+        ),
         ("y ~ x + (1 | firm)", {"variance": "expected"}, ParameterError, "expected"),
     ],
 )

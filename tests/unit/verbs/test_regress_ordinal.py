@@ -150,11 +150,17 @@ def _null():
 @together(
     ("formula", "design", "more", "kind", "said"),
     [
-        ("y ~ 0 + x", THREE, {}, InputError, "without an intercept"),
+        ("y ~ 0 + x", THREE, {}, InputError, "an ordinal regression needs its intercept"),
         ("y ~ x", THREE, {"reference": "never"}, ParameterError, "reference"),
         ("y ~ x + (1 | g)", THREE, {}, ParameterError, "random intercept"),
         ("y ~ x", THREE, {"model": "probit"}, ParameterError, "probit"),
-        ("y ~ x", THREE, {"model": "lie-detector"}, ParameterError, "another design"),
+        (
+            "y ~ x",
+            THREE,
+            {"model": "lie-detector"},
+            ParameterError,
+            "the lie detector model needs lie-detector designs",
+        ),
     ],
 )
 def test_what_is_refused(formula, design, more, kind, said):

@@ -54,9 +54,9 @@ def test_predictions_for_rows_are_those_of_predict():
     ("given", "said"),
     [
         ({}, "either data or at"),
-        ({"at": {"age": [30]}}, "no column"),
-        ({"at": {"place": ["village"]}}, "no category"),
-        ({"at": {"cov.age": ["old"]}}, "holds numbers"),
+        ({"at": {"age": [30]}}, "which is not a column"),
+        ({"at": {"place": ["village"]}}, "is not a category of"),
+        ({"at": {"cov.age": ["old"]}}, "must be a number, not"),
         ({"at": {"cov.age": range(20_000)}}, "20,000 predictions"),
     ],
 )

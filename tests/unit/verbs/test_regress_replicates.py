@@ -64,8 +64,8 @@ def test_a_randomized_predictor_has_replicates_too(table):
 
 
 WRONG = [
-    ({"replicate_method": None}, "without replicate_method"),
-    ({"clusters": "psu"}, "replicate weights with clusters"),
+    ({"replicate_method": None}, "replicates needs replicate_method"),
+    ({"clusters": "psu"}, "replicate weights cannot be combined with clusters or a population"),
     ({"variance": "observed"}, "with replicate weights"),
     ({"replicates": "none"}, "no columns whose names start"),
 ]

@@ -64,7 +64,7 @@ def test_a_file_and_a_frame_are_released_alike(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_needed_and_looked_at_before_any_row_is_read(tmp_path: Path) -> None:
-    refused(DataFileError, "there is no folder", mw.release, people(), PLAN, tmp_path / "missing" / "out")
+    refused(DataFileError, "does not exist", mw.release, people(), PLAN, tmp_path / "missing" / "out")
     assert list(tmp_path.iterdir()) == []
     refused(ParameterError, "need a folder", mw.release, tmp_path / "people.csv", PLAN)
     plan = {"protect": [{"variables": ["sex"], "method": "sequential"}]}

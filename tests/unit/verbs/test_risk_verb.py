@@ -23,13 +23,13 @@ def test_cells_and_records_are_those_of_the_keys_which_are_a_list_or_a_text() ->
     assert found.before.uniques == 3
     np.testing.assert_allclose(found.record_risks()["before"], [1, 1 / 2, 1 / 2, 1 / 3, 1 / 3, 1, 1, 1 / 3])
     assert risk(PEOPLE, "town,rooms").report.keys == risk(PEOPLE, ["town", "rooms"]).report.keys
-    refused(ParameterError, "keys '' names no column", risk, PEOPLE, [])
-    refused(ParameterError, "named twice", risk, PEOPLE, ["town", "town"])
+    refused(ParameterError, "keys '' does not name a column", risk, PEOPLE, [])
+    refused(ParameterError, "a column name is empty or occurs twice", risk, PEOPLE, ["town", "town"])
 
 
 def test_a_limit_is_kept_or_not() -> None:
     assert [risk(PEOPLE, ["town"], match=limit).kept for limit in (1, "1/4", None)] == [True, False, None]
-    refused(ParameterError, "match 2 is not above 0", risk, PEOPLE, ["town"], match=2)
+    refused(ParameterError, "match must be above 0 and at most 1, not 2", risk, PEOPLE, ["town"], match=2)
 
 
 def test_a_release_is_told_with_its_receipt(tmp_path: Path) -> None:
@@ -44,6 +44,6 @@ def test_a_release_is_told_with_its_receipt(tmp_path: Path) -> None:
     assert [one.variable for one in told.variable_contributions]
     assert told.to_report(contributions=True)[-1].startswith("Next: ")
     assert repr(told)
-    with pytest.raises(DataFileError, match="the table has 9 records, the receipt tells of 10"):
+    with pytest.raises(DataFileError, match="the table has 9 records, but the receipt is for 10"):
         risk({name: values[1:] for name, values in people.items()}, ["town"], receipt=receipt)
     refused(ParameterError, "in memory", told.write_records, tmp_path / "risks.csv")

@@ -19,10 +19,10 @@ CARD, PI = warner("0.7"), ["0.1", "0.9"]
 def test_strata_divide_respondents_and_a_level_is_that_of_the_test_too() -> None:
     strata = [Stratum("north", "0.4", CARD, [0.1, 0.9]), Stratum("south", "0.6", CARD, [0.2, 0.8])]
     assert sample_size(strata, n=400).to_dict() == allocate_strata(strata, n=400).to_dict()
-    refused(ParameterError, "pi has no meaning here", sample_size, strata, n=400, pi=PI)
+    refused(ParameterError, "pi is not available here", sample_size, strata, n=400, pi=PI)
     planned = plan_test(CARD, pi=[0.1, 0.9], against="0.15", power="0.8", alpha="0.1")
     assert sample_size(CARD, power="0.8", against="0.15", pi=PI, level="0.9").to_dict() == planned.to_dict()
-    refused(ParameterError, "no design to ask with", sample_size, [], n=100)
+    refused(ParameterError, "a design must be given", sample_size, [], n=100)
 
 
 def test_what_is_known_of_the_sample() -> None:
@@ -40,7 +40,7 @@ def test_what_is_known_of_the_sample() -> None:
 @pytest.mark.parametrize(
     ("sampling", "message"),
     [
-        ({"effect": 2}, "sampling has no 'effect'"),
+        ({"effect": 2}, "'effect' is not a setting of sampling"),
         (mw.Sampling(clusters=[1, 1, 2, 2]), "needs their intraclass correlation"),
         (mw.Sampling(weights="w"), "as an array"),
     ],
@@ -52,7 +52,7 @@ def test_samplings_that_say_too_little(sampling: mw.Sampling, message: str) -> N
 @pytest.mark.parametrize(
     ("asked", "message", "hint"),
     [
-        ({}, "sample size needs to know how large the survey is, or how exact", "give n, margin, or power and against"),
+        ({}, "sample size needs the size or the precision of the survey", "give n, margin, or power and against"),
         ({"power": "0.8", "against": "0.2"}, "a test needs the shares", "give them: pi=[0.1, 0.9], against=0.15"),
         ({"n": 100, "pi": ["0.1", "0.8"]}, "pi 0.1,0.8 sums to 0.9, not 1", "these shares must sum to 1"),
         ({"n": 100, "pi": ["0.1"]}, "pi has 1 share for 2 categories", "give one share for each category"),

@@ -1,4 +1,4 @@
-"""The kernels in NumPy: what the compiled ones must reproduce, and what runs where there is no compiler.
+"""The kernels in NumPy: what the compiled ones must reproduce, and what runs without a compiler.
 
 Each writes reports into ``out`` and into ``unsettled`` the rows that the caller must draw exactly (a tie, a rejected
 choice), and returns how many those are. Two words ``a, b`` read together are the number ``a + 2**32 * b``.

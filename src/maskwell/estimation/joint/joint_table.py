@@ -189,7 +189,7 @@ def cross_tabulate_counts(counts: Any, designs: Mapping[Names, Design | None], *
         Counts of reports, with one axis for each variable, in the order of ``designs``.
     designs
         The design of each variable; ``None`` for a variable that was asked directly, with the categories 0, 1, 2, ...
-        A tuple of names stands for variables that share one device: its design has tuples as categories and reports,
+        A tuple of names denotes variables that share one device: its design has tuples as categories and reports,
         and tests of independence then know that the reports are not independent.
     method
         ``moments`` (unbiased) or ``ml`` (most likely; never outside [0, 1]).

@@ -316,7 +316,7 @@ def _by_likelihood(
         notes.append(Note("the-odds-ratio-is-not-defined"))
     elif math.isinf(value):
         notes.append(Note("the-odds-ratio-is-the-most", words="infinite" if value > 0 else "zero"))
-    flags = (*notes, "there is no standard error here: see the profile interval")
+    flags = (*notes, "a standard error is not available here: see the profile interval")
     return OddsRatio(*about, value, math.nan, "ml", estimate, OddsProfile(likelihood, tuple(cells), value), flags)
 
 

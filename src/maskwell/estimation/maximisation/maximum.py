@@ -388,7 +388,7 @@ def _edges(pi: Real) -> Array:
 
 
 def _told_apart(designs: Sequence[Design], counts: Sequence[Array]) -> bool:
-    """Whether one sample alone tells all categories apart, every report of it having been seen."""
+    """Whether one sample distinguishes all categories by itself, with every report of it observed."""
     return any(
         design.identifiable and bool((np.asarray(x) > 0).all()) for design, x in zip(designs, counts, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Respondents who do not pay attention, and the anchor question that tells how many they are.
+"""Respondents who do not pay attention, and the anchor question from which their number is estimated.
 
 One is attentive with probability ``gamma`` and else answers at random; of the anchor's trait the share is known, and
 ``a`` is the chance of the first anchor report from somebody attentive:

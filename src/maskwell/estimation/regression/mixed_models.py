@@ -207,7 +207,7 @@ def _rule(nodes: int) -> tuple[Real, Real]:
 
 
 def regress_mixed(rows: Prepared, groups: Array, column: str) -> Regression:
-    """Logistic regression with a random intercept for each of the numbered groups, which a column tells."""
+    """Logistic regression with a random intercept for each of the numbered groups, defined by a column."""
     evidence, sizes = rows.evidence, np.bincount(groups)
     _check(rows, sizes, column)
     plain = regress_outcome(rows)
@@ -299,7 +299,7 @@ def _with_intercept(
 ) -> Regression:
     """A fit with all that belongs to its random intercept; ``without`` is the fit without one."""
     groups, both = len(hill.sizes), result.converged and without.converged
-    few = f"{groups} groups of {shorten(column, 24)} tell little about the variance between groups"
+    few = f"{groups} groups of {shorten(column, 24)} carry little information about the variance between groups"
     error = math.sqrt(covariance[-1, -1]) if deviation else None
     points, weights = _rule(MEAN_NODES)
     chances = CurveChances(

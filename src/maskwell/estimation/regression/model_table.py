@@ -126,7 +126,7 @@ INTERVALS = ("wald", "profile")
 
 
 def check_interval(interval: str | None, without: str) -> None:
-    """Raise for an unknown method, or a profile where there is no likelihood: ``without`` says where."""
+    """Raise for an unknown method, or a profile without a likelihood: ``without`` names the model."""
     if interval is not None and interval not in INTERVALS:
         raise ParameterError("interval-must-be-wald-or-profile", interval=interval)
     if interval == "profile" and without:

@@ -299,7 +299,7 @@ def _digits(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A parameter that is no coefficient: the variance of a random intercept, the honesty of carriers."""
+    """A parameter besides the coefficients: the variance of a random intercept, the honesty of carriers."""
 
     name: str  # As it is printed
     estimate: float  # Its value; NaN where any is as likely

@@ -103,7 +103,7 @@ def _gain(larger: float, smaller: float) -> float:
 
 
 def _check_same_rows(larger: Regression, smaller: Regression) -> None:
-    """Raise for models of different data, as far as the fits can tell."""
+    """Raise for models of different data, as far as the fits show."""
     facts = [
         ("families", larger.family.removeprefix("mixed "), smaller.family.removeprefix("mixed ")),
         ("outcomes", larger.outcome, smaller.outcome),

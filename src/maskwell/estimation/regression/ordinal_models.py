@@ -193,7 +193,7 @@ def _profiles(every: Profiles, kept: Array, constant: int, infinite: Real, base:
 
 
 def _with_closed_gaps(fitted: Fitted, p: int, labels: Sequence[Hashable]) -> tuple[Fitted, Array]:
-    """The fit where thresholds that fall together are no fault, and which gaps, of those after p coefficients, are."""
+    """The fit if merged thresholds are not a fault, and which gaps, of those after p coefficients, are merged."""
     closed = fitted.infinite[p:] == -1
     covariance = fitted.covariance.copy()
     covariance[p:][closed], covariance[:, p:][:, closed] = 0.0, 0.0

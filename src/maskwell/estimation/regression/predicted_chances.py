@@ -1,4 +1,4 @@
-"""Predictions with intervals, and average marginal effects, block by block; how a model makes chances its Chances tell.
+"""Predictions with intervals, and average marginal effects, block by block; Chances define a model's probabilities.
 
 Errors by the delta method; the predictors count as fixed.
 """

@@ -380,7 +380,7 @@ def _running_away(hill: Hill, lost: Sequence[str], infinite: Real, low: int, hig
         why = f"in {rows} a fitted probability is 0 or 1"
     else:
         why = "the reports hold no information about it"
-    return f"no finite estimate: {named}, because {why}; there is no standard error"
+    return f"no finite estimate: {named}, because {why}; it has no standard error"
 
 
 def maximise(likelihood: Likelihood, starts: Callable[[Likelihood], Sequence[Real]]) -> Optimum:

@@ -291,7 +291,7 @@ class Regression(Coefficients):
         return compare_nested(self, smaller, method=method)
 
     def marginal_effects(self, *, dummy: bool = False) -> Effects:
-        """Average over the rows of the change in the chance of a category as a predictor moves, with errors.
+        """Average over the rows of the change in the probability of a category as a predictor moves, with errors.
 
             AME_x = mean_i dPr_i / dx_i
 

@@ -63,7 +63,7 @@ class Evidence:
         return replace(self, table=self.table[:, order], categories=Categories.of(labels))
 
     def combined(self, groups: Sequence[tuple[Hashable, Sequence[int]]]) -> Evidence:
-        """With categories put together under new labels, and with them the reports that tell them apart."""
+        """With categories put together under new labels, and with them the reports that distinguish them."""
         taken = {code for _, codes in groups for code in codes}
         left = [(label, [code]) for code, label in enumerate(self.categories.labels) if code not in taken]
         parts = [*((label, list(codes)) for label, codes in groups), *left]
@@ -134,7 +134,9 @@ class Evidence:
         """What a reader should know about the designs."""
         smallest = float(np.linalg.svd(self.table, compute_uv=False)[-1])
         if smallest < WEAK:
-            return (f"the design tells very little: its smallest singular value is {Printed(smallest):.2g}",)
+            return (
+                f"the design carries very little information: its smallest singular value is {Printed(smallest):.2g}",
+            )
         return ()
 
     def _check(self, designs: Sequence[Design]) -> None:
@@ -167,9 +169,9 @@ def _told_apart(label: Hashable) -> ParameterError:
 
 
 def _not_identifiable(designs: Sequence[Design], null: Real) -> NotIdentifiableError:
-    """In words; the designs of several samples may tell together what one of them does not."""
+    """In words; the designs of several samples may identify together what one of them does not."""
     which = "this design" if len(designs) == 1 else f"these {len(designs)} designs together"
-    hint = "a regression needs designs that are identifiable alone; maskwell audit tells whether one is"
+    hint = "a regression needs designs that are each identifiable; maskwell audit shows whether one is"
     if len(designs) == 1 and designs[0].provenance.get("samples"):
         which += ", one of several samples,"
         if not isinstance(designs[0].inputs.labels[0], tuple):

@@ -69,7 +69,7 @@ class CodedReading:
 
 @dataclass(frozen=True, eq=False)
 class SetReading:
-    """A design whose report is a set: code j stands for naming category j, code k for the report itself."""
+    """A design whose report is a set: code j means naming category j, code k the report itself."""
 
     design: SetDesign
     inverse: LeftInverse | None = None
@@ -109,7 +109,7 @@ Reading: TypeAlias = CodedReading | SetReading
 
 
 def readings_of(designs: Sequence[Design], inverse: LeftInverse | None = None) -> tuple[Reading, ...]:
-    """The readings of one or several samples; of several, one alone need not tell the shares."""
+    """The readings of one or several samples; of several, a single one need not identify the shares."""
     readings: list[Reading] = []
     for design in designs:
         if not isinstance(design, Design):
@@ -154,7 +154,7 @@ class Recovery:
 
     @cached_property
     def full(self) -> bool:
-        """Whether covariances are worked out, not only variances."""
+        """Whether covariances are computed, not only variances."""
         return self.k <= COVARIANCE_LIMIT and self.k * sum(r.size for r in self.readings) <= TABLE_LIMIT
 
     @cached_property
@@ -198,7 +198,7 @@ class Recovery:
 
 @dataclass(frozen=True, eq=False)
 class LineScores:
-    """Scores of some lines of cells, zero for all others: any k numbers said of a unit, worked out by blocks."""
+    """Scores of some lines of cells, zero for all others: any k numbers of a unit, computed by blocks."""
 
     lines: Array  # Which lines have scores that are not zero
     k: int  # How many numbers are said of a unit

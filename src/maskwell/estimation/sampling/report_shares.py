@@ -1,10 +1,10 @@
 """Estimates from the shares of the reports of each sample, where single rows have no recovery or need none.
 
-Several samples that tell the shares only together, under a sampling plan:
+Several samples that identify the shares only together, under a sampling plan:
 
     lam_g = sum_g w_i 1{report of i} / N_g,      theta = sum_g L_g lam_g,      sum_g L_g P_g = C
 
-where ``N_g`` is the sum of the weights of sample g and C pi the shares that are told. The variance is that of the sum
+where ``N_g`` is the sum of the weights of sample g and C pi the identified shares. The variance is that of the sum
 of ``w_i e_i`` under the plan, ``e_i = L_g (1{report of i} - lam_g) / N_g`` for a row i of sample g; plans that need a
 randomization correction are refused. Source: derived; without a plan :mod:`maskwell.estimation.stacked_samples`.
 
@@ -54,7 +54,7 @@ TOLD = 1e-8  # how far sum L P may lie from C by rounding
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """A sample whose rows used several designs that tell the shares only together."""
+    """A sample whose rows used several designs that identify the shares only together."""
 
     # Sums of the rows, and the design of each label of `cells.sample`
     cells: Cells
@@ -195,7 +195,7 @@ class _Shares:
         return thetas, weights[lines].sum(axis=0)
 
 
-FEW = "too few rows in this domain: there is no estimate"
+FEW = "too few rows in this domain for an estimate"
 PLAN = "rows as in a simple random sample of a large population"
 
 
@@ -231,7 +231,7 @@ def _estimate(samples: Sequence[Sample], method: str) -> Estimate:
 
 
 def _domain(samples: Sequence[Sample], method: str, whole: Estimate) -> Estimate:
-    """Of one domain; not a number, with a flag, where its rows do not tell all that the whole sample tells."""
+    """Of one domain; not a number, with a flag, where its rows identify less than the whole sample."""
     held = [sample for sample in samples if sample.n]
     few = not held or min(sample.n for sample in held) < 2
     try:

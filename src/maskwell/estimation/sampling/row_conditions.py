@@ -71,7 +71,7 @@ class RowConditions:
         return tuple(dict.fromkeys(one.column for one in self.conditions))
 
     def chosen(self, cells: Cells, by: Sequence[str]) -> Chosen:
-        """The rows that fit, from cells whose domains are told by these columns and then by ``by``."""
+        """The rows that fit, from cells whose domains are defined by these columns and then by ``by``."""
         names = tuple(dict.fromkeys((*self.columns, *by)))
         labels: list[Any] = cells.domain.labels.tolist()
         values = [dict(zip(names, label if len(names) > 1 else (label,), strict=True)) for label in labels]

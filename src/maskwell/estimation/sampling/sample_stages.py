@@ -121,7 +121,7 @@ class Stage:
 
 
 def stages_of(cells: Cells, *, with_replacement: bool = False) -> list[Stage]:
-    """All stages that tell something about the variance: the first alone with replacement or without populations."""
+    """All stages that contribute to the variance: only the first with replacement or without populations."""
     levels: list[Level] = []  # strata, then the clusters of each stage; lines are sorted by them
     changed = np.zeros(len(cells), dtype=bool)
     changed[:1] = True
@@ -270,7 +270,7 @@ def _between_clusters(cells: Cells, one: _Spread, child: Level, scores: LineScor
 
 
 def lines_of_domains(cells: Cells) -> dict[Hashable, Array]:
-    """The lines of each domain by its label, in ascending order; nothing where there are no domains."""
+    """The lines of each domain by its label, in ascending order; empty without domains."""
     if not cells.domain.given:
         return {}
     order = np.argsort(cells.domain.codes, kind="stable")
@@ -394,7 +394,7 @@ def weighted_cells(cells: Cells, scheme: Scheme) -> Cells:
 
 
 def variance_of(cells: Cells, scheme: Scheme, g: Real) -> Variance | None:
-    """The variance of a scheme, ``None`` where replicate weights tell it; ``g`` are the factors of calibration."""
+    """The variance of a scheme, ``None`` where replicate weights give it; ``g`` are the factors of calibration."""
     if scheme.method == "replicates":
         return None
     if scheme.method == "poisson":

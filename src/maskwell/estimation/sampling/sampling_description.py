@@ -153,7 +153,7 @@ class Sampling:
 
     @property
     def n(self) -> int | None:
-        """Number of rows; None where no column tells it."""
+        """Number of rows; None where no column gives it."""
         return next(iter(self._lengths().values()), None)
 
     def _lengths(self) -> dict[str, int]:

@@ -54,14 +54,14 @@ class SurveyEstimate(Estimate):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The designs behind the shares; none where too few clusters tell a variance."""
+        """The designs behind the shares; none where too few clusters determine a variance."""
         if not self.used:
             return super().parts
         return () if self.degrees_of_freedom is not None and self.degrees_of_freedom < 1 else self.used
 
     @property
     def effective_n(self) -> float:
-        """Rows of equal weight that would tell as much."""
+        """The effective number of rows, were all weights equal."""
         return self.kish if self.used else super().effective_n
 
     @property

@@ -1,4 +1,4 @@
-"""Estimates from a sample: totals, shares and domains, with sampling and randomization told apart.
+"""Estimates from a sample: totals, shares and domains, with sampling and randomization separated.
 
     T = sum w_i U_i,      V(T) = V_open(U) + sum kept_i (U_i U_i' - D_{U_i})
 with the variance V_open of the plan for open answers, and the part ``kept_i`` of the squared weight that it leaves out;
@@ -127,7 +127,7 @@ def estimate_survey(
     reports
         Reports as a design made them, or a column of report labels (0/1 texts for sets).
     design
-        The design of all rows, or one design for each label of ``samples``. One alone need not tell the shares: then
+        The design of all rows, or one design for each label of ``samples``. One need not identify the shares: then
         they come from all samples together.
     plan
         How the rows were drawn.

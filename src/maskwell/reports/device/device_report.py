@@ -35,7 +35,7 @@ def device_report(
         *remarks,
     ]
     if not device.general.exact and realised is None:
-        following = _fitting("keep the design that it realises", command, "--realised realised.json")
+        following = _fitting("save the design that it realises", command, "--realised realised.json")
     elif output is None:
         following = _fitting("sheets to print", command, "-o sheets.html")
     else:
@@ -172,7 +172,7 @@ def _record_facts(device: Device, design_file: str | None) -> list[tuple[str, st
         *([] if _matrix(design) else labels),
         *([("Samples", str(together))] if together else []),
         ("Fingerprint of the design", design.fingerprint),
-        ("File to estimate with", design_file or f"not kept yet: make these sheets again with --realised {LATER}"),
+        ("File to estimate with", design_file or f"not saved yet: make these sheets again with --realised {LATER}"),
     ]
 
 
@@ -183,7 +183,7 @@ def _first(labels: list[str], most: int = 30) -> str:
 def _parity(parity: Fraction | float) -> str:
     exact = to_text(parity)
     if isinstance(parity, float):
-        return "infinite: some report rules out some truth"
+        return "infinite: some report rules out some true answer"
     return exact if len(exact) < 20 else factor_up(parity)
 
 

@@ -201,7 +201,7 @@ def _script(device: Device, options: SheetOptions) -> Script | None:
 
 
 def sheet_notes(device: Device, options: SheetOptions) -> list[str]:
-    """What whoever prints the sheets must know, besides the warnings of the device."""
+    """What a person who prints the sheets must know, besides the warnings of the device."""
     script = _script(device, options)
     if script is not None:
         return list(script.notes)
@@ -235,7 +235,7 @@ class Script:
     hidden_by: str = "chance"  # what hides the answer: "chance" or "the_other_question"
 
     def words(self) -> Words:
-        """What both sides are told."""
+        """What both sides read."""
         return told.words_of(self.template, self.facts, self.design, thing=self.thing)
 
 

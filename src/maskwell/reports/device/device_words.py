@@ -1,4 +1,4 @@
-"""What respondents and interviewers are told about a device: the facts that ``templates/device`` put into sentences."""
+"""What respondents and interviewers read about a device: the facts that ``templates/device`` put into sentences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MONTHS = "January February March April May June July August September October No
 
 @dataclass(frozen=True)
 class Words:
-    """What both sides are told: steps for the respondent, lists of rules under headings for the interviewer."""
+    """What both sides read: steps for the respondent, lists of rules under headings for the interviewer."""
 
     steps: tuple[str, ...]
     rules: tuple[tuple[str, tuple[str, ...]], ...]
@@ -88,7 +88,7 @@ def words_of(
 
 
 def in_one_table(deck: Deck) -> bool:
-    """Whether all that letters stand for fits one table, a column for each truth."""
+    """Whether all that letters represent fits one table, a column for each truth."""
     labels = [*deck.truths, *deck.reports]
     plain = all(card.face == "table" for card in deck.cards)
     return plain and len(deck.truths) * max(map(letters, labels)) <= WIDE

@@ -1,4 +1,4 @@
-"""The sheets that explain a device: what throws mean, where a pointer stops, and what letters stand for."""
+"""The sheets that explain a device: what throws mean, where a pointer stops, and what letters mean."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EDGE, _BOX = 4.5, 9.0  # millimetres around a line of a table, and around a box
 
 @dataclass(frozen=True)
 class Entry:
-    """A letter with what it stands for, and for a spinner from where to where its field goes."""
+    """A letter with its meaning, and for a spinner the limits of its field."""
 
     name: str
     face: Face

@@ -73,7 +73,7 @@ def either(labels: Sequence[str]) -> str:
 
 
 def matched(truths: Sequence[str], reports: Sequence[str]) -> str:
-    """Which words stand for which answers, in a sentence."""
+    """Which words represent which answers, in a sentence."""
     return ", ".join(f"{quoted(report)} for {quoted(truth)}" for truth, report in zip(truths, reports, strict=True))
 
 
@@ -117,7 +117,7 @@ def _order(deck: Deck, card: Card) -> Face:
 
 
 def place_word(deck: Deck) -> str:
-    """What stands before the truths of an ordered list."""
+    """What precedes the truths of an ordered list."""
     return "number" if all(report.isdigit() for report in deck.reports) else "word"
 
 

@@ -245,7 +245,7 @@ def _fitting(table: Table) -> Iterator[Table]:
 
 
 def _column_groups(table: Table) -> list[list[int]]:
-    """Which columns of numbers stand beside each other."""
+    """Which columns of numbers are beside each other."""
     room = PAGE - sum(min(one, LEAST_NAME) + GAP for one in _letters(table)[: table.names])
     groups: list[list[int]] = [[]]
     used = 0.0

@@ -33,7 +33,7 @@ GROWTH = (0.25, 1, 4, 16)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PageContent:
-    """What a page tells."""
+    """The content of a page."""
 
     title: str  # title, question, lead: heading, the question that people were asked, and the answer in one sentence
     question: str

@@ -188,7 +188,7 @@ class Picture:
         return Path(path)
 
     def _repr_png_(self) -> bytes | None:
-        """What a notebook shows; nothing where the picture stands in Axes of a reader, who shows them."""
+        """What a notebook shows; nothing where the picture is in Axes of a reader, who shows them."""
         return None if self.further or self.style.ax is not None else self._rendered("png", 0)
 
     def _repr_html_(self) -> str | None:

@@ -55,7 +55,7 @@ def plot_learned(
     level, interval
         Of the intervals: their level, and the method by its name.
     by
-        What tells the domains apart.
+        What distinguishes the domains.
     order
         Of the groups, where one category of each is drawn, else of the categories: "given", "largest", "smallest" or
         "name", or labels in the order in which they are drawn.
@@ -103,7 +103,7 @@ def _chosen(estimate: Estimate, sums: Estimate | None, categories: Sequence[Any]
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None or not names:
         raise LabelError(
-            "no category to draw" if unknown is None else f"no category {shorten(repr(unknown), 40)}",
+            "a picture needs a category" if unknown is None else f"{shorten(repr(unknown), 40)} is not a category",
             hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
         )
     return names
@@ -226,7 +226,7 @@ class Lines:
 
     @cached_property
     def estimates(self) -> tuple[Line, ...]:
-        """The lines that are no headings."""
+        """The lines without the headings."""
         return tuple(line for line in self.lines if not line.heading)
 
     @cached_property

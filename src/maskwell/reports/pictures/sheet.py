@@ -122,7 +122,7 @@ class Sheet:
         return key
 
     def _fit(self) -> None:
-        """Lay the figure out twice: the first time tells what is needed beside the frames."""
+        """Lay the figure out twice: the first time shows what is needed beside the frames."""
         engine: Any = self.figure.get_layout_engine()
         engine.set(w_pad=0.06 * self._scale, h_pad=0.08 * self._scale, hspace=0, wspace=0)
         lines = sum(note.wrapped(WIDTH - 44).count("\n") + 2 for note in (*self.above, *self.below))
@@ -206,7 +206,7 @@ def rows_height(rows: Sequence[Row]) -> int:
 
 
 def write_rows(axes: Axes, rows: Sequence[Row]) -> list[float]:
-    """Write the labels into a frame, and tell the heights at which marks stand."""
+    """Write the labels into a frame, and return the heights of the marks."""
     across = axes.get_yaxis_transform()
     box = {"facecolor": colour("paper"), "edgecolor": "none", "pad": 0.5}
     top, middles = 2.0, []

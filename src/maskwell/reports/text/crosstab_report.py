@@ -34,7 +34,7 @@ SHOWN_PAIRS = 10
 MOST_PAIRS = 45
 SMALL = 400  # cells of a table for which everything is worked out without being asked for
 MOST_ODDS = 100
-SILENT = f"an interval from below 1/{MOST_ODDS} to above {MOST_ODDS} says nothing"
+SILENT = f"an interval from below 1/{MOST_ODDS} to above {MOST_ODDS} is uninformative"
 ALL = "all"
 
 
@@ -205,7 +205,7 @@ def tests_of(joint: Table) -> tuple[list[IndependenceTest], list[str]]:
 
 
 def _is_small(joint: Table) -> bool:
-    """Whether everything that two variables have to say is worked out without being asked for."""
+    """Whether everything about two variables is computed by default."""
     return len(joint.names) == 2 and joint.pi_hat.size <= SMALL and min(joint.shape) > 1
 
 

@@ -52,7 +52,7 @@ def reports_of(design: Design) -> str:
 
 
 def parity_of(design: Design) -> str:
-    """Parity as a decimal and, where short, as a fraction; what decimals stand for, where that is a short number."""
+    """Parity as a decimal and, where short, as a fraction; what decimals represent, where that is a short number."""
     parity = stands_for(design)
     if parity != design.parity_exact():
         return f"{parity_text(parity)} ({SLACK_IN_WORDS})"
@@ -89,7 +89,7 @@ MOST_DEVICES = 4
 
 
 def asked_by(devices: Sequence[str]) -> list[str]:
-    """The note of a table that tells how its reports were made."""
+    """The note of a table that explains how its reports were made."""
     more = [f"and {len(devices) - MOST_DEVICES:,} more"] if len(devices) > MOST_DEVICES else []
     return [f"Randomized by {'; '.join([*devices[:MOST_DEVICES], *more])}."] if devices else []
 
@@ -169,7 +169,7 @@ def design_report(design: Design, path: str | None, note: str = "") -> Report:
         [Facts(facts), *matrix, promise_note(design), Notes([str(remark) for remark in remarks if remark])],
         next_step=f"maskwell audit {shlex.quote(path)}"
         if path
-        else "keep it with -o design.json, then: maskwell audit design.json",
+        else "save it with -o design.json, then: maskwell audit design.json",
     )
 
 
@@ -180,7 +180,7 @@ def what_is_reported(design: Design, before: str = "") -> list[tuple[str, str]]:
         named = [label(name) for name in items.names]
         first = ", ".join(named[:SHOWN_LABELS]) + (", ..." if len(named) > SHOWN_LABELS else "")
         kept = {percent_exact(chance) for chance in (*items.present, *items.absent)}
-        chances = f"with {kept.pop()} %" if len(kept) == 1 else "with a chance of its own"
+        chances = f"with {kept.pop()} %" if len(kept) == 1 else "with its own probability"
         return [
             ("items", f"{len(items):,}{f': {first}' if named else ''}"),
             ("what it does", f"keeps the bit of each item {chances}, otherwise flips it"),
@@ -190,7 +190,7 @@ def what_is_reported(design: Design, before: str = "") -> list[tuple[str, str]]:
 
 
 def promise_note(design: Design) -> Notes:
-    """What was promised, as one would tell a respondent."""
+    """What was promised, in words for a respondent."""
     parity = stands_for(design)
     said = [promise(parity)] if isinstance(parity, float) else [promise(parity), concrete(parity, Fraction(1, 10))]
     return Notes([" ".join(said)], word="in words", keeps_units=True)

@@ -83,7 +83,7 @@ def _quantity_blocks(quantities: Sequence[Quantity], by: str) -> list[Block]:
         Grid(
             header,
             rows[:SHOWN_ROWS],
-            title="Quantities that were asked for:",
+            title="Requested quantities:",
             more=more_of(len(rows), SHOWN_ROWS),
             names=names,
         ),
@@ -122,7 +122,7 @@ def quantity_table(quantities: Sequence[Quantity], level: float, by: str, notes:
     """The quantities as a table for a paper; ``notes`` are those of the table of the shares."""
     header, rows = _quantity_rows(quantities, by or "domain")
     names = header.index("estimate")
-    about = "Standard errors hold sampling and randomization."
+    about = "Standard errors cover sampling and randomization."
     return Table(with_level(header, level), rows, caption="Quantities", notes=[about, *notes], names=names)
 
 
@@ -216,7 +216,7 @@ def _parts_of_variance(estimate: Estimate) -> list[Block]:
 
 
 def _totals(estimate: Estimate) -> list[Block]:
-    """Estimated numbers of people, where weights or a population tell them."""
+    """Estimated numbers of people, where weights or a population give them."""
     if not isinstance(estimate, SurveyEstimate):
         return []
     if abs(estimate.population - estimate.n) < 1e-9 * estimate.n or len(estimate.pi_hat) > SHOWN_ROWS:
@@ -289,7 +289,7 @@ def estimate_table(
     unknown = [name for name in shown.chosen or () if name not in known]
     if unknown or shown.chosen == []:
         raise LabelError(
-            f"no category {shorten(repr(unknown[0]), 40)}" if unknown else "no category for the table",
+            f"{shorten(repr(unknown[0]), 40)} is not a category" if unknown else "a table needs a category",
             hint=f"known: {listed(known, len(known), HINT - len('known: '))}",
         )
     what = " by ".join(variables)
@@ -341,7 +341,7 @@ class _Shown:
         return rows if self.chosen is None else [by_label[name] for name in self.chosen]
 
     def rows_of_domains(self, estimate: SurveyEstimate, sums: Estimate | None, *, columns: int) -> list[list[str]]:
-        """The parts of the label of a domain stand in so many columns."""
+        """The parts of the label of a domain take so many columns."""
         inner = sums.domains if isinstance(sums, SurveyEstimate) else {}
         rows = []
         for name, one in estimate.domains.items():
@@ -466,11 +466,11 @@ def _how(analysis: Analysis) -> str:
 
     route = analysis.route
     how = {
-        OPEN: "Counted as they stand: nothing moved these columns.",
-        EXACT: "Counted as they stand: values were swapped, which keeps these counts exactly.",
-        KEPT: "Counted as they stand: the randomization keeps these counts on average.",
-        SOLVED: "Estimated with the matrices of the receipt: counts as they stand would be biased.",
-        BOUNDED: "Counted as they stand, which may be biased: the randomization does not keep this table.",
+        OPEN: "Counted directly: the release did not change these columns.",
+        EXACT: "Counted directly: values were swapped, which preserves these counts exactly.",
+        KEPT: "Counted directly: the randomization preserves these counts on average.",
+        SOLVED: "Estimated with the matrices of the receipt: direct counts would be biased.",
+        BOUNDED: "Counted directly, which may be biased: the randomization does not preserve this table.",
     }
     if route.to_solve is not None:
         names = [name for group in route.to_solve.groups for name in group.variables]

@@ -24,13 +24,13 @@ PARTS = " · "
 
 
 def name_of(state: Sequence[Hashable], columns: Sequence[str] = (), labels: Labels | None = None) -> str:
-    """The labels of a state; a missing value is told."""
+    """The labels of a state; a missing value is shown."""
     names = columns or [""] * len(state)
     return PARTS.join(label_of(value, name, labels) for value, name in zip(state, names, strict=True))
 
 
 def label_of(value: Hashable, column: str, labels: Labels | None) -> str:
-    """What a value stands for, or the value itself; on one line."""
+    """The label of a value, or the value itself; on one line."""
     if value is None:
         return "missing"
     known = None if labels is None else labels.columns.get(column)

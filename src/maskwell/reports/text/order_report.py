@@ -34,10 +34,10 @@ SHOWN_REPORTS, SHOWN_CATEGORIES, SHORT_NAME, SHORT_COLUMN = 12, 6, 14, 10
 def compare_report(comparison: FairComparison, first: str, second: str) -> Report:
     """The answer at equal protection first, then both tables, then what proves it."""
     names = (shorten(first, NAME_WIDTH), shorten(second, NAME_WIDTH))
-    body, proofs = _table(comparison.given, names), _proofs("As they are:", comparison.given, names)
+    body, proofs = _table(comparison.given, names), _proofs("As given:", comparison.given, names)
     if comparison.equalised is not None and comparison.changed is not None:
         changed = {"first": first, "second": second, "both": f"{first} and {second}"}[comparison.changed]
-        how = f"At equal protection, {changed} being changed to {comparison.how}:"
+        how = f"At equal protection, with {changed} changed to {comparison.how}:"
         body += [GAP, Paragraph(how, hang="", split=True), *_table(comparison.equalised, names)]
         proofs += _proofs("At equal protection:", comparison.equalised, names)
     body += [GAP, *proofs, *_beliefs(comparison, names), Notes(_compared_remarks(comparison, names))]
@@ -128,7 +128,7 @@ def _beliefs(comparison: FairComparison, names: tuple[str, str]) -> list[Block]:
         f"{shorten(label(one), SHORT_NAME)} {number(float(p), 4)}"
         for one, p in zip(fair.first.inputs.labels, fair.prior, strict=True)
     )
-    when = "as they are" if comparison.equalised is None or comparison.changed is None else "at equal protection"
+    when = "as given" if comparison.equalised is None or comparison.changed is None else "at equal protection"
     header = ["report", "how often", *(shorten(label(one), SHORT_NAME) for one in fair.first.inputs.labels)]
     rows = [row for name, design, after in pairs for row in _belief_rows(name, design, cast(Real, after), fair.prior)]
     return [GAP, Paragraph(f"Beliefs after each report, {when}, from {prior}:"), Grid(header, rows)]
@@ -241,7 +241,7 @@ def improved_report(gain: Improvement, path: str, output: str | None) -> Report:
     before, after = gain.added_variances()
     same = gain.original.parity_exact() == gain.design.parity_exact()
     kept = f"at the same parity {parity}" if same else f"at parity {parity}, which was allowed"
-    gained = f"{_variances(before, after)} {kept}" if after is not None else f"more is told {kept}"
+    gained = f"{_variances(before, after)} {kept}" if after is not None else f"its reports are more informative {kept}"
     free = " at no cost" if same else ""
     first = f"{path} can be improved{free}: {gained}."
     return _improvement(gain, first, _proof_of_gain(gain, output), path, output)
@@ -251,13 +251,13 @@ def one_sided_report(gain: OneSided, path: str, output: str | None) -> Report:
     """The same where one category is sensitive."""
     name = label(label_of(gain.original, gain.sensitive))
     if not gain.applies:
-        first = f"No better design that protects {name} alone is known for {path}: {gain.reason}."
+        first = f"No better design that protects only {name} is known for {path}: {gain.reason}."
         bounded = not isinstance(gain.original.parity_exact(), float)
         following = f"maskwell {'improve' if bounded else 'audit'} {shlex.quote(path)}"
         return Report(_opening(first), [Facts(_both_designs(gain))], next_step=following)
-    hidden = f"a report speaks for {name} at most {factor_up(gain.ratio)}-fold"
+    hidden = f"a report raises the odds of {name} at most {factor_up(gain.ratio)}-fold"
     if not gain.improved:
-        first = f"{path} is the best design that protects {name} alone: {hidden}."
+        first = f"{path} is the best design that protects only {name}: {hidden}."
         return _improvement(gain, first, [_warnings(gain), *_written(gain, output)], path, output)
     gained = _variances(*gain.added_variances())
     first = f"{path} can be improved where only {name} is sensitive: {gained}; {hidden}, as before."
@@ -267,7 +267,7 @@ def one_sided_report(gain: OneSided, path: str, output: str | None) -> Report:
 def _improvement(gain: Replacement, first: str, more: Iterable[Block], path: str, output: str | None) -> Report:
     """The answer, what both designs are, and more."""
     audited = output if output is not None else path if gain.design is gain.original else None
-    keep = "keep it with -o better.json, then: maskwell audit better.json"
+    keep = "save it with -o better.json, then: maskwell audit better.json"
     after = keep if audited is None else f"maskwell audit {shlex.quote(audited)}"
     return Report(_opening(first), [Facts(_both_designs(gain)), *more], next_step=after)
 
@@ -324,8 +324,8 @@ def _garbling(gain: Replacement) -> list[Block]:
     old, new = gain.original, gain.design
     if not (old.has_reports_up_to(design_report.SHOWN_LABELS) and new.has_reports_up_to(design_report.SHOWN_LABELS)):
         sizes = f"{design_report.count_of_reports(old)} by {design_report.count_of_reports(new)}"
-        held = f"a garbling of {sizes} entries gives the old reports back: see --json"
-        return [Notes([f"nothing that the old design told is lost; {held}"])]
+        held = f"a garbling matrix of {sizes} entries returns the old reports: see --json"
+        return [Notes([f"the new design keeps all information of the old one; {held}"])]
     width = (WIDTH - 26) // new.m - 2
     header = ["old \\ new report", *(shorten(name, width) for name in design_report.report_names(new))]
     rows = [

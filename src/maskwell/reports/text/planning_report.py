@@ -116,7 +116,7 @@ def _after_plan(choice: Choice, path: str | None, demand: str) -> str:
     size = f" --size {parameters['size']}" if "size" in parameters else ""
     family = choice.recommended.candidate.family
     command = f"maskwell design {family} {typed_categories(design.inputs)}{size} {demand} -o design.json"
-    return command if len(command) <= WIDTH - len("Next: ") else "keep it with -o design.json"
+    return command if len(command) <= WIDTH - len("Next: ") else "save it with -o design.json"
 
 
 MOST_SHARES = 6
@@ -143,7 +143,7 @@ def sample_report(plan: SamplePlan, path: str) -> Report:
     give = "gives" if plan.n == 1 else "give"
     what = f"the share of {_named(plan.label)} within {number(plan.margin, 3)}"
     answer = f"With {file_name(path)}, {_respondents(plan.n)} {give} {what}."
-    worst = "the worst shares there can be: " if plan.worst_case else ""
+    worst = "the worst possible shares: " if plan.worst_case else ""
     facts = [
         ("design", made_as(plan.design)),
         ("planned for", f"{worst}{_shares(plan.design, plan.pi)}; {Printed(100 * plan.level):g} % intervals"),
@@ -167,8 +167,8 @@ def _either(margin: float, n: int, asked: float) -> str:
 def power_report(plan: PowerPlan, path: str) -> Report:
     """How many respondents find the difference, with which chance."""
     what = f"a share of {number(plan.against, 4)} of {_named(plan.label)} instead of {number(plan.null, 4)}"
-    find = "finds" if plan.n == 1 else "find"
-    answer = f"With {file_name(path)}, {_respondents(plan.n)} {find} {what} with a chance of {number(plan.power, 3)}."
+    find = "detects" if plan.n == 1 else "detect"
+    answer = f"With {file_name(path)}, {_respondents(plan.n)} {find} {what} with probability {number(plan.power, 3)}."
     below, above = plan.detectable
     detected = [f"from {number(above, 4)} upwards"] if above is not None else []
     detected += [f"down from {number(below, 4)}"] if below is not None else []
@@ -178,8 +178,8 @@ def power_report(plan: PowerPlan, path: str) -> Report:
         *_sampling(plan.sampling),
         ("variance, times n", f"{_parts(plan.variance_null)} under the hypothesis"),
         ("", f"{_parts(plan.variance_against)} against it"),
-        ("found as surely", " and ".join(detected) or "nothing between 0 and 1"),
-        ("interval then", f"within {number(plan.margin, 3)}, {Printed(100 * (1 - plan.alpha)):g} %"),
+        ("detected as reliably", " and ".join(detected) or "nothing between 0 and 1"),
+        ("interval for this n", f"within {number(plan.margin, 3)}, {Printed(100 * (1 - plan.alpha)):g} %"),
         ("asked directly", f"{_respondents(plan.direct_n)}, but without protection"),
     ]
     return Report(answer, [Facts(pairs)], next_step=f"maskwell audit {shlex.quote(path)}")
@@ -224,7 +224,7 @@ def allocation_report(allocation: Allocation) -> Report:
     many = {"stratum": "strata", "sample": "samples"}[parts]
     into = counted(len(allocation.names), parts, many)
     answer = (
-        f"Divide {_respondents(allocation.n)} among {into} as "
+        f"Allocate {_respondents(allocation.n)} to {into} as "
         f"below: the estimate is within {number(allocation.margin, 3)} ({Printed(100 * allocation.level):g} %)."
     )
     rows = [
@@ -240,7 +240,7 @@ def allocation_report(allocation: Allocation) -> Report:
     not_needed = [f"{shorten(name, 40)} is not needed: the others are more informative" for name in unused]
     facts = [("variance", number(allocation.variance, 4))]
     if allocation.plain_variance is not None:
-        plain = "divided by size" if allocation.kind == "strata" else "divided equally"
+        plain = "allocated by size" if allocation.kind == "strata" else "allocated equally"
         more = allocation.plain_variance / allocation.variance - 1
         beside = f"{number(100 * abs(more), 3)} % {'more' if more >= 0 else 'less'}"
         facts.append((plain, f"{number(allocation.plain_variance, 4)}, {beside}"))
@@ -249,5 +249,5 @@ def allocation_report(allocation: Allocation) -> Report:
     return Report(
         answer,
         [Grid(header, rows), Facts(facts), Notes([*not_needed, *allocation.details.get("notes", ())])],
-        next_step=f"ask them, then maskwell estimate FILE {following}",
+        next_step=f"after the survey: maskwell estimate FILE {following}",
     )

@@ -1,4 +1,4 @@
-"""Privacy in words: what a design promises, one demand in every language, what came of checking a certificate."""
+"""Privacy in words: what a design promises, a privacy requirement in all its forms, and the check of a certificate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def audit_report(audit: Mapping[str, Any], design: Design, path: str, demand: st
 
 def _promise(design: Design, path: str) -> str:
     if isinstance(design.parity_exact(), float):
-        return f"{path} has no bound on parity: some report rules out some truth."
+        return f"{path} does not bound parity: some report rules out some true answer."
     most = factor_up(stands_for(design))
     return f"{path}: a report changes the odds of any statement about the truth at most {most}-fold."
 
@@ -54,7 +54,7 @@ def _demand_answer(audit: Mapping[str, Any], design: Design, path: str) -> str:
     answer = f"{said.format(path)} the demand {demand['stated']}"
     if "phi" in demand:
         near = " within 1e-9 (given as decimals)" if audit["slack_used"] else ""
-        return f"{answer}: phi is {number(audit['average_security'])}{near}. It bounds no parity."
+        return f"{answer}: phi is {number(audit['average_security'])}{near}. Parity is not bounded."
     strict = ", which must not be reached" if demand["strict"] else ""
     bound = parity_from_text(demand["gamma_exact"])
     if audit["slack_used"]:
@@ -67,18 +67,16 @@ def _demand_answer(audit: Mapping[str, Any], design: Design, path: str) -> str:
 
 
 def _after_audit(audit: Mapping[str, Any], design: Design, path: str, demand: str) -> str:
-    """A design that meets the demand; or one that protects, or tells, or tells more; or to use this one."""
+    """A design that meets the demand, protects, is informative or more informative; or to use this one."""
     parity, columns = design.parity_exact(), len(Assignment((), design).leaves)
     if audit.get("meets") is False:
         return _better(audit["demand"], design, demand, path, columns)
     if isinstance(parity, float) or parity < INFORMATIVE:
-        return _planned(
-            "a bound on parity" if isinstance(parity, float) else "reports that tell something", design, columns
-        )
+        return _planned("a bound on parity" if isinstance(parity, float) else "informative reports", design, columns)
     if audit["admissible"] is False and design.has_entries_up_to(EXACT_LIMIT):
         return f"a more informative design at no cost in privacy: maskwell improve {shlex.quote(path)}"
     if audit["identifiable"] is False:
-        return _planned("reports that shares can be estimated from", design, columns)
+        return _planned("reports from which shares can be estimated", design, columns)
     basket = columns > 1 and find_item_bits(design) is not None
     assigned = f"{'BASKETS' if basket else ','.join(['COLUMN'] * columns)}={path}"
     return f"maskwell randomize DATA.csv --design {shlex.quote(assigned)} -o REPORTS.csv"
@@ -121,7 +119,7 @@ def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, st
         ("epsilon", number(audit["epsilon"], 10)),
         (
             "best guess is right",
-            f"{'not worked out' if right is None else f'{number(right)} of the time'} ({blind} without the report)",
+            f"{'not computed' if right is None else f'{number(right)} of the time'} ({blind} without the report)",
         ),
         *_solvable(audit),
         ("admissible", _admissible(audit)),
@@ -148,40 +146,40 @@ def _audit_facts(audit: Mapping[str, Any], design: Design) -> list[tuple[str, st
 
 def _solvable(audit: Mapping[str, Any]) -> list[tuple[str, str]]:
     if audit["identifiable"] is None:
-        return [("identifiable", "not worked out")]
+        return [("identifiable", "not computed")]
     answer = "yes" if audit["identifiable"] else f"no: rank {audit['rank']} for {audit['k']} categories"
     return [("identifiable", answer), ("condition", number(audit["condition"]))]
 
 
 def _on_average(audit: Mapping[str, Any]) -> str:
     if audit["average_security"] is None:
-        return "not worked out: too many columns to compare, two by two"
+        return "not computed: too many columns to compare in pairs"
     return f"{number(audit['average_security'])} (for comparison only, not recommended)"
 
 
 def _added_variance(audit: Mapping[str, Any]) -> str:
     value = audit["added_variance"]
     if audit["identifiable"] is None:
-        return "not worked out"
+        return "not computed"
     return "none: shares cannot be estimated" if value is None else f"{number(value)} divided by n, at equal shares"
 
 
 def _admissible(audit: Mapping[str, Any]) -> str:
     if audit["admissible"] is None:
-        return f"not worked out: {audit['inadmissible_because']}"
+        return f"not computed: {audit['inadmissible_because']}"
     if audit["admissible"]:
         return "yes" if audit["admissible_exactly"] else "yes, within 1e-8"
     return f"no, another design of this parity is more informative: {audit['inadmissible_because']}"
 
 
 def _posteriors(design: Design) -> list[Block]:
-    """What a suspicion can become: the least rounded down, the most rounded up."""
+    """The range of posteriors: the smallest rounded down, the largest rounded up."""
     parity = stands_for(design)
     if isinstance(parity, float):
         return []
     ranges = [(prior, *posterior_range(parity, Fraction(prior))) for prior in PRIORS]
     rows = [[prior, rounded(low, 6, up=False), rounded(high, 6, up=True)] for prior, low, high in ranges]
-    return [GAP, Grid(["a suspicion of", "can fall to", "can rise to"], rows)]
+    return [GAP, Grid(["a probability of", "can fall to", "can rise to"], rows)]
 
 
 def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
@@ -202,17 +200,17 @@ def _after_reports(audit: Mapping[str, Any], design: Design) -> list[Block]:
 
 
 INFORMATIVE = 1 + Fraction(1, 10**15)  # the least parity for which designs are offered: below it nothing is said
-TELL_NOTHING = "allow more than gamma = 1, at which a report says nothing about the truth"
+TELL_NOTHING = "allow more than gamma = 1, at which a report reveals nothing about the true answer"
 LOGARITHM = 1 + Fraction(1, 10**14)
 """Above 1 by more than the error of a logarithm, so that the epsilon that was typed is not shown a digit smaller."""
 
 
 def convert_report(languages: Mapping[str, Any], option: str) -> Report:
-    """One demand in every language; ``option`` is how it is typed."""
+    """A privacy requirement in all its forms; ``option`` is how it is typed."""
     gamma = parity_from_text(languages["gamma_exact"])
     if isinstance(gamma, float):
-        nothing = f"{languages['stated']} allows any parity: nothing is asked, and every design meets it."
-        return Report(nothing, next_step="a demand that protects: maskwell convert --epsilon 1")
+        nothing = f"{languages['stated']} allows any parity, so every design meets it."
+        return Report(nothing, next_step="a privacy requirement that protects: maskwell convert --epsilon 1")
     strict = languages["closed"] and languages["attained"]
     limit = "below" if strict else "at most"
     says = "is as accurate as subset selection of parity" if "l" in languages else f"means that parity is {limit}"
@@ -223,7 +221,7 @@ def convert_report(languages: Mapping[str, Any], option: str) -> Report:
         [
             Facts(_language_facts(languages, gamma, strict=strict)),
             GAP,
-            Grid(["a suspicion of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows),
+            Grid(["a probability of", f"{whose}{'stays below' if strict else 'can rise to at most'}"], rows),
         ],
         next_step=_after_convert(languages, gamma, option),
     )
@@ -232,7 +230,7 @@ def convert_report(languages: Mapping[str, Any], option: str) -> Report:
 def _language_facts(languages: Mapping[str, Any], gamma: Fraction, *, strict: bool) -> list[tuple[str, str]]:
     below = "below " if strict else ""
     epsilon = rounded(Fraction(languages["epsilon"]) * LOGARITHM, 10, up=False)
-    itself = [("l-diversity itself", "no bound on parity: a suspicion can rise to certainty")]
+    itself = [("l-diversity itself", "parity is unbounded: a probability can rise to certainty")]
     pairs = [
         *(itself if "l" in languages else []),
         ("gamma, beta, Bayes factor", f"{below}{rounded(gamma, 10, up=False)}"),
@@ -258,20 +256,20 @@ def _matching_l(languages: Mapping[str, Any]) -> str:
     """The l of local diversity beside a demand, and what rounding it either way means."""
     low, high, real = languages["l_floor"], languages["l_ceiling"], number(languages["l_real"])
     if languages["k"] < 3:
-        return f"{real}: there is no l-diversity of two categories"
+        return f"{real}: l-diversity needs three categories or more"
     if low == high:
-        return f"{real}, which bounds no parity"
-    less, more, both = f"l = {low} adds less variance", f"l = {high} hides the truth among more answers", True
+        return f"{real}, which does not bound parity"
+    less, more, both = f"l = {low} adds less variance", f"l = {high} hides the true answer among more others", True
     if low < 2:
         less, both = "no l adds so little variance", False
     if high >= languages["k"]:
         more, both = "no l hides it among more answers", False
-    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it bounds no parity'}"
+    return f"{real}: {less}, {more}; {'neither bounds parity' if both else 'it does not bound parity'}"
 
 
 NOT_PROVED = (
-    "labels and provenance are as given, and nothing here shows that reports were really drawn by this design. Anyone "
-    "can make a seal: who made the file is not proved."
+    "labels and provenance are not checked, and nothing here shows that reports were really drawn by this design. "
+    "Anyone can make a seal, so the author of the file is not proved."
 )
 
 
@@ -296,7 +294,7 @@ def _verified_answer(verified: Verified, path: str) -> str:
 
 def _after_verify(verified: Verified, path: str) -> str:
     if [check.name for check in verified.failed] == ["the same"]:
-        return "give the design that the certificate is about, or certify the one you have"
+        return "use the design that the certificate is about, or certify yours"
     if not verified.ok:
         return f"get the file as it was made, or make it: maskwell audit D --certificate {shlex.quote(path)}"
     if any(check.name == "demand" and "curves" in check.words for check in verified.checks):

@@ -130,14 +130,14 @@ def _predicted(predictions: Predictions, level: float, most: int | None) -> tupl
 
 
 def _predicted_title(regression: Regression) -> str:
-    what = "mean" if regression.family == "linear" else f"chance of {shorten(str(_about(regression)), 40)}"
+    what = "mean" if regression.family == "linear" else f"probability of {shorten(str(_about(regression)), 40)}"
     return f"predicted {what}" if regression.random is None else f"predicted {what}, mean over all groups"
 
 
 def _effects_title(regression: Regression) -> str:
     if regression.family == "linear":
         return "change in the mean"
-    return f"change in the chance of {shorten(str(_about(regression)), 40)}"
+    return f"change in the probability of {shorten(str(_about(regression)), 40)}"
 
 
 def _flags(regression: Regression, tests: Sequence[NestedTest], level: float) -> list[str]:
@@ -176,7 +176,7 @@ def _is_intercept(term: str) -> bool:
 
 
 def _effect(regression: Regression, term: str, *, exponentiate: bool) -> str:
-    """What a coefficient is; an intercept is no ratio."""
+    """What a coefficient is; an intercept is not a ratio."""
     if regression.family == "linear":
         return "mean" if _is_intercept(term) else "change in the mean"
     if regression.is_threshold[regression.place(term)]:

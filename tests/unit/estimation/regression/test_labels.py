@@ -37,7 +37,7 @@ def test_numbers_and_truth_values_are_refused_where_reports_have_names(fit: Call
     with pytest.raises(ReportError, match=r"but this design reports 'yes', 'no'") as caught:
         fit(YES.astype(kind))
     assert "map them to these labels" in (caught.value.hint or "")
-    assert "codes=True, where 0 stands for 'yes'" in (caught.value.hint or "")
+    assert "codes=True, where 0 means 'yes'" in (caught.value.hint or "")
 
 
 def test_labels_numbers_and_codes_that_are_called_so_say_the_same_also_with_several_designs() -> None:

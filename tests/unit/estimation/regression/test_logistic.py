@@ -183,20 +183,20 @@ def test_what_cannot_be_fitted_is_refused():
         (InputError, r"column 'c' is a combination of the columns 'a', 'b'", summed, codes, WARNER),
         (InputError, "column 'c' is a combination of the columns 'Intercept'", flat, codes, WARNER),
         (InputError, "is zero in every row", np.column_stack([wide, np.zeros(100)]), codes, WARNER),
-        (NotIdentifiableError, "this design cannot tell 2 categories apart", X, z, coin),
+        (NotIdentifiableError, "this design cannot distinguish 2 categories", X, z, coin),
         (ParameterError, "two categories; this design has 3", X, z, THREE),
         (ReportError, "all 50 reports are the same", X, np.zeros(50, dtype=int), WARNER),
         (ReportError, "49 reports for 50 rows", X, z[1:], WARNER),
-        (InputError, "2 rows for 2 coefficients", X[:2], [0, 1], WARNER),
+        (InputError, "2 rows are too few for 2 coefficients", X[:2], [0, 1], WARNER),
         (MissingValueError, "'a': 1 of 50 values are missing", gap, z, WARNER),
-        (ReportError, r"outside 0\.\.m-1", X, z + 1, WARNER),
+        (ReportError, r"not within 0\.\.m-1", X, z + 1, WARNER),
         (ReportError, "not from", X, FORCED.sample(z), WARNER),
         (ReportError, "reports sets", X, z, sets),
         (ReportError, "impossible under the stated design", np.arange(4.0), [0, 1, 2, 0], triangular),
     ):
         with pytest.raises(error, match=said):
             fit_logistic(columns, reports, design, names=["a", "b", "c"][: np.shape(columns[:1])[-1]], codes=True)
-    with pytest.raises(InputError, match="a model with 2 columns"):
+    with pytest.raises(InputError, match="the model has 2 columns"):
         fit_logistic(wide, codes, WARNER, codes=True).predict(np.ones((3, 5)))
 
 

@@ -120,18 +120,22 @@ def test_what_does_not_fit_is_refused_or_flagged():
     w = np.array([0, 1] * 50)
     for error, said, call in (
         (InputError, "zeros and ones", lambda: fit_predictor(y + 1, x)),
-        (InputError, "family = 'probit'", lambda: fit_predictor(y, x, family="probit")),
+        (
+            InputError,
+            "family must be logistic, multinomial or linear, not 'probit'",
+            lambda: fit_predictor(y, x, family="probit"),
+        ),
         (MissingValueError, "1 of 40 values are missing", lambda: fit_predictor(gap, x, family="linear")),
-        (InputError, "an outcome of shape", lambda: fit_predictor(y[1:], x, family="linear")),
+        (InputError, "the outcome has shape", lambda: fit_predictor(y[1:], x, family="linear")),
         (ReportError, "100 reports and 99 anchor reports", lambda: anchored(w, CROSSWISE, w[1:])),
-        (ParameterError, "4 reports for 2 categories", lambda: anchored(w, KUK, w)),
-        (NotIdentifiableError, "like a coin", lambda: anchored(w, CROSSWISE, w, 0.5)),
-        (ParameterError, r"anchor_share = 20", lambda: anchored(w, CROSSWISE, w, 20)),
-        (ReportError, r"outside 0\.\.m-1", lambda: anchored(w + 1, CROSSWISE, w)),
+        (ParameterError, "has 4 for 2", lambda: anchored(w, KUK, w)),
+        (NotIdentifiableError, "like a fair coin", lambda: anchored(w, CROSSWISE, w, 0.5)),
+        (ParameterError, r"anchor_share must be between 0 and 1, not 20", lambda: anchored(w, CROSSWISE, w, 20)),
+        (ReportError, r"not within 0\.\.m-1", lambda: anchored(w + 1, CROSSWISE, w)),
     ):
         with pytest.raises(error, match=said):
             call()
-    with pytest.raises(ParameterError, match="attention = 'half'"):
+    with pytest.raises(ParameterError, match="attention must be 'separate' or 'shared', not 'half'"):
         fit_with_anchor(w * 1.0, w, CROSSWISE, Anchor(w, CROSSWISE), attention="half", codes=True)
     odd = anchored(np.zeros(100, int), CROSSWISE, np.r_[np.zeros(99, int), 1])
     assert any("outside (0, 1]" in flag for flag in odd.flags)

@@ -24,32 +24,32 @@ PLANS: dict[str, list[dict[str, Any]]] = {
     "the value in row 3": [{"weights": [1, 2, -1, 1]}],
     "the value in row 2": [{name: [0.5, bad, 0.5, 0.5]} for name in ("weights", "inclusion") for bad in (np.nan, 0)],
     "value in row 2": [{"weights": [1, np.inf, 1, 1]}, {"inclusion": [0.5, 1.5, 0.5, 0.5]}],
-    "not numbers": [{"weights": ["a", "b", "c", "d"]}],
+    "must be numbers": [{"weights": ["a", "b", "c", "d"]}],
     "divide by 100": [{"inclusion": [50, 25, 100, 50]}],
     "draw probabilities": [{"draw_probabilities": [0.1, 0.2, 0.0, 0.1]}],
-    "twice": [{"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}],
-    "more units drawn than the population has": [{"population": 3}],
+    "state the same thing": [{"weights": [1, 1, 1, 1], "inclusion": [1, 1, 1, 1]}],
+    "more units were drawn than the population has, in": [{"population": 3}],
     "not a number of units": [{"population": 0.1}, {"population": np.nan}],
-    "one population of 20 for 2 strata": [{"strata": AB, "population": 20}],
-    "no population of 1 stratum": [{"strata": AB, "population": {"a": 20}}],
+    "one population size .20. was given for 2 strata": [{"strata": AB, "population": 20}],
+    "1 stratum have no population": [{"strata": AB, "population": {"a": 20}}],
     "in a stratum": [{"strata": AB, "population": {"a": 20, "b": 1}}],
-    "different numbers within one stratum": [{"strata": AB, "population": [20, 21, 5, 5]}],
-    "no row of stratum 'c'": [{"strata": AB, "population": {"a": 20, "b": 30, "c": 9}}],
-    "without strata": [{"population": {"a": 20}}],
+    "population of stage 1: the number differs within one stratum": [{"strata": AB, "population": [20, 21, 5, 5]}],
+    "stratum 'c' has a population, but no rows": [{"strata": AB, "population": {"a": 20, "b": 30, "c": 9}}],
+    "population sizes by stratum need strata": [{"population": {"a": 20}}],
     "row 2": [{"strata": ["a", None, "b", "b"]}],
     "only 2 stages": [{"clusters": [1, 1, 2, 2], "population": (5, 9, 9)}],
     "only one cluster": [{"clusters": [1, 1, 1, 1]}],
-    "replicates without replicate_method": [{"replicates": [[1, 1]] * 4}],
-    "no replicate method": [{"replicates": [[1, 1]] * 4, "replicate_method": "bagging"}],
+    "replicates needs replicate_method": [{"replicates": [[1, 1]] * 4}],
+    "replicate method must be one of": [{"replicates": [[1, 1]] * 4, "replicate_method": "bagging"}],
     "row 1, column 2": [{"replicates": [[1, -1]] * 4, "replicate_method": "brr"}],
     "1 replicate": [{"replicates": [[1]] * 4, "replicate_method": "brr"}],
-    "replicate_method without replicates": [{"replicate_method": "brr"}],
-    "poisson without inclusion": [{"poisson": True}],
+    "replicate_method needs replicates": [{"replicate_method": "brr"}],
+    "poisson needs inclusion or weights": [{"poisson": True}],
     "below 1": [{"poisson": True, "weights": weights} for weights in ([0.5, 1, 1, 1], [3, 3, 3, 0.5])],
     "clusters": [{"poisson": True, "inclusion": HALF, "clusters": [1, 1, 2, 2]}],
-    "one way": [{"poisson": True, "inclusion": HALF, "method": "hajek-deville"}],
+    "choose one of them": [{"poisson": True, "inclusion": HALF, "method": "hajek-deville"}],
     "inclusion": [{"method": "hajek-deville", "weights": [2] * 4}],
-    "no sampling method": [{"method": "guess"}],
+    "sampling method must be one of": [{"method": "guess"}],
     "pairwise": [{"method": "syg"}],
     "shape": [{"joint_inclusion": np.full((4, 3), 0.5)}],
     "above those of their units": [{"joint_inclusion": np.full((4, 4), 0.5) - 0.2 * np.eye(4)}],
@@ -68,18 +68,18 @@ def test_a_plan_that_cannot_be(words: str) -> None:
 @pytest.mark.parametrize(
     ("design", "plan", "samples", "words"),
     [
-        (WARNER, Sampling(weights=[1, 2, 3]), None, "plan of 3 rows for 4 reports"),
+        (WARNER, Sampling(weights=[1, 2, 3]), None, "the sampling plan has 3 rows for 4 reports"),
         (WARNER, Sampling(), [0, 0, 1, 1], "one design"),
-        ({0: WARNER}, Sampling(), None, "no samples"),
-        ({0: WARNER}, Sampling(), [0, 0, 1, 1], "no design for 1 of 2 samples"),
+        ({0: WARNER}, Sampling(), None, "designs need samples"),
+        ({0: WARNER}, Sampling(), [0, 0, 1, 1], "1 of 2 samples have no design"),
         ({0: WARNER}, Sampling(), [0, 0], "for 4 reports"),
-        ({"1": WARNER, "2": OTHER}, Sampling(), ["1"] * 4, "no row of the samples '2', which have a design"),
+        ({"1": WARNER, "2": OTHER}, Sampling(), ["1"] * 4, "the samples '2' have a design, but no rows"),
         ({"1": WARNER, "2": NAMED}, Sampling(), list("1122"), "different categories"),
         (
             WARNER,
             Sampling(weights=[1.0] * 4, replicates=EMPTY, replicate_method="brr"),
             None,
-            "replicate 2 has the weight 0",
+            "replicate 2 has weight 0 in every row with a report",
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_rows_samples_and_designs_go_together(design: Any, plan: Sampling, sampl
 @pytest.mark.parametrize(
     ("x", "totals", "words"),
     [
-        ([[1, 2]] * 4, [10, 20], "depend on each other"),
+        ([[1, 2]] * 4, [10, 20], "the auxiliary columns are linearly dependent"),
         ([[1, 0]] * 4, [10, 20], "column 2 is zero in every row"),
         ([[1], [1], [1], [1]], [10, 20], "totals"),
         ([[1], [np.nan], [1], [1]], [10], "finite"),
@@ -120,9 +120,9 @@ def test_weights_follow_from_shares_populations_and_stages_and_may_be_negative()
     two = Sampling(clusters=[1, 1, 2, 2], population=(6, [4, 4, 10, 10]))
     assert two.base_weights(4).tolist() == [6, 6, 15, 15]
     for shares in ({"a": 0.5, "b": 0.4}, {"a": 50, "b": 50}, {"a": 1.0, "b": 0.0}):
-        with pytest.raises(ParameterError, match="add up"):
+        with pytest.raises(ParameterError, match="the shares of the strata must sum to 1, not to"):
             Sampling.from_shares(strata, shares)
-    with pytest.raises(LabelError, match="no row of stratum 'c', which has a share") as caught:
+    with pytest.raises(LabelError, match="stratum 'c' has a share, but no rows") as caught:
         Sampling.from_shares(strata, {"a": 0.4, "b": 0.3, "c": 0.3})
     assert caught.value.objects["strata"] == ["c"]
     x = np.array([[1, 0.0], [1, 1.0], [1, 2.0], [1, 3.0]])

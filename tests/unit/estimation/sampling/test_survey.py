@@ -57,7 +57,7 @@ def test_variances_alone_where_covariances_are_left_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(recovery, "BLOCK", 64)
     for plan, one in zip(plans, full, strict=True):
         found = estimate_survey(reports, pair, plan, domains=domain)
-        assert found.covariance is None and any("covariances are left out" in flag for flag in found.flags)
+        assert found.covariance is None and any("covariances are not computed" in flag for flag in found.flags)
         for a, b in ((found, one), (found.domains[1], one.domains[1])):
             assert a.pi_hat == pytest.approx(b.pi_hat, rel=1e-10)
             assert a.variance == pytest.approx(b.variance, rel=1e-9), plan
@@ -129,11 +129,14 @@ def test_single_units_few_clusters_and_functions_of_totals() -> None:
         ),
         (lambda: estimate_survey(["1100", "1110"], PAIRS_OF_FOUR, Sampling()), "exactly 2"),
         (lambda: estimate_survey([YES, "perhaps"], WARNER, Sampling()), "perhaps|1 of 2"),
-        (lambda: estimate_cells(Cells.of([0, 2]), WARNER), r"outside 0\.\.1"),
-        (lambda: estimate_cells(Cells.of(np.zeros(0, dtype=int)), WARNER), "no reports"),
+        (lambda: estimate_cells(Cells.of([0, 2]), WARNER), r"report code 2 is not within 0\.\.1"),
+        (
+            lambda: estimate_cells(Cells.of(np.zeros(0, dtype=int)), WARNER),
+            "at least one report is needed for an estimate",
+        ),
         (
             lambda: estimate_survey(answers(12, 31), WARNER, Sampling(clusters=TWO, population=10)),
-            "stage 2 is not known",
+            "the weights cannot be computed: the population of stage 2 is missing",
         ),
     ],
 )
@@ -184,7 +187,7 @@ def test_domains_are_counted_by_their_rows_and_may_be_empty() -> None:
     domain = Factor.from_codes(np.zeros(20, dtype=int), ["here", "nowhere"])
     codes = WARNER.outputs.encode(answers(20, 22)).codes
     found = estimate_cells(Cells.of(codes, domain=domain), WARNER).domains["nowhere"]
-    assert np.isnan(found.pi_hat).all() and found.n == 0 and "no rows in this domain" in found.flags[0]
+    assert np.isnan(found.pi_hat).all() and found.n == 0 and "this domain has no rows" in found.flags[0]
     assert json.dumps(found.to_dict()) and "NaN" not in json.dumps(found.to_dict())
 
 
@@ -286,11 +289,14 @@ def test_domains_samples_and_denominators_that_tell_too_little_say_so() -> None:
     with pytest.raises(NotIdentifiableError):
         estimate_survey(REPORTS, {1: PAIRS[1], 2: PAIRS[1]}, Sampling(), samples=GROUP)
     found = surveyed(Sampling(), domains=np.where(np.arange(1000) < 300, "first", "rest"))
-    assert np.isnan(found.domains["first"].pi_hat).all() and "no estimate" in found.domains["first"].flags[0]
+    assert (
+        np.isnan(found.domains["first"].pi_hat).all()
+        and "an estimate is not available" in found.domains["first"].flags[0]
+    )
     assert np.isfinite(found.domains["rest"].pi_hat).all()
     labels, group = ["yes"] * 3 + ["no"] * 3, [1] * 3 + [2] * 3
     found = estimate_survey(labels, PAIRS, Sampling(), samples=group)
-    assert found.pi_hat[0] == pytest.approx(1.5) and any("do not cut them" in flag for flag in found.flags)
+    assert found.pi_hat[0] == pytest.approx(1.5) and any("do not truncate them" in flag for flag in found.flags)
     assert not any("do not fit" in flag for flag in found.flags)
     found = estimate_simple(Cells.of([0, 1, 0], domain=["f", "f", "m"]), [COIN])
     assert np.isnan(found.domains["m"].pi_hat).all() and "too few" in found.domains["m"].flags[0]

@@ -86,7 +86,7 @@ def test_what_no_bound_allows_is_refused_in_a_whole_sentence() -> None:
     many = data | {"age": (np.arange(N) % 2000).tolist()}
     plan = mw.ReleasePlan.of([{"variables": ["sex"], "method": "method1", "theta": "0.01"}], demonstration=True)
     made = release_table(many, plan)
-    with pytest.raises(ParameterError, match="no bound of the bias is known for this model"):
+    with pytest.raises(ParameterError, match="a bound on the bias of this model is not known"):
         mw.Survey.from_release(made.data, made.receipt()).regress("job ~ sex + age")
 
 
@@ -98,7 +98,7 @@ def test_predictions_and_effects_have_the_bias_and_joint_tests_are_refused() -> 
     p = found.estimates[0]
     assert found.bias == pytest.approx([p * (1 - p) * fit.bias[0]])
     assert fit.marginal_effects().bias is not None
-    with pytest.raises(mw.errors.InputError, match="no joint test"):
+    with pytest.raises(mw.errors.InputError, match="a joint test is not available"):
         fit.wald_test("sex[T.m]")
 
 

@@ -210,7 +210,7 @@ def test_an_existing_name_is_refused_also_if_it_appears_meanwhile(tmp_path: Path
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    for name, saying in (("folder", "exists"), ("file", "exists"), ("link", "exists"), ("a/b", "there is no folder")):
+    for name, saying in (("folder", "exists"), ("file", "exists"), ("link", "exists"), ("a/b", "does not exist")):
         with pytest.raises(DataFileError, match=saying), release_folder(tmp_path / name):
             raise AssertionError("the block must not run")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder", "link"]

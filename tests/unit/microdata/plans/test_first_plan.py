@@ -59,7 +59,7 @@ def test_one_line_of_a_first_plan_sets_its_bound(tmp_path: Path) -> None:
         release = assess_file(path, plan)
         check_kept(release)
         assert release.risk is not None and release.risk.before.max_risk == 1
-    refused(ParameterError, "match = 20 is not a probability", first_plan, path, match=20)
+    refused(ParameterError, "match must be between 0 and 1, not 20", first_plan, path, match=20)
     with pytest.raises(InfeasibleError, match=r"1 of 1 cells have too few records \(80; match = 0.01 needs 100\)"):
         first_plan(path, match="0.01")
 

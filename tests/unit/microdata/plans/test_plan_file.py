@@ -146,7 +146,7 @@ BAD = {
     "unknown table": ('[relaese]\nkeys = ["sex"]', "no key 'relaese'"),
     "one bracket": ('[protect]\nvariables = "sex"', r"\[protect\] is one table"),
     "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: there is no key 'wieghts'"),
-    "type of match": (with_release("match = 'half'\nkeys = ['sex']"), "match = 'half' is not a finite number"),
+    "type of match": (with_release("match = 'half'\nkeys = ['sex']"), "match must be a finite number, not 'half'"),
     "match in percent": (with_release("match = 50\nkeys = ['sex']"), "match = 50 is out of range"),
     "match without keys": (with_release("match = 0.5"), "match without keys"),
     "type of keys": (with_release("keys = 3"), "keys = 3 is not a list"),
@@ -282,7 +282,7 @@ def test_k_is_a_limit_of_one_in_k() -> None:
     refusals = {
         "k = 3\nmatch = 0.2": r"match cannot be combined with k",
         "k = 1": r"\[release\]: k must be a whole number of 2 or more, not 1",
-        "k = 2.5": r"\[release\]: k = 2\.5 is not a whole number",
+        "k = 2.5": r"\[release\]: k must be a whole number, not 2\.5",
     }
     for line, said in refusals.items():
         with pytest.raises(PlanError, match=said):

@@ -1,4 +1,4 @@
-"""Reports and counts in leaves, which tell no order; names and days of keys; links that expire; numbers given once."""
+"""Reports and counts in leaves, which hide the order; names and days of keys; links that expire; numbers given once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is no way back: the order of rows is gone, as it should be."""
+    """A downgrade is impossible: the order of rows is gone, as it should be."""
     raise RuntimeError("restore a backup of the earlier version")
 
 
