@@ -177,7 +177,7 @@ def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
     [
         ("income ~ sexx", "has no column 'sexx'"),
         ("income ~ pid", "'pid', which the plan does not publish"),
-        ("income ~ open(1)", "no function 'open'"),
+        ("income ~ open(1)", "unknown function 'open'"),
     ],
 )
 def test_formulas_of_a_plan_are_read_before_any_work(csv: Path, formula: str, saying: str) -> None:

@@ -141,7 +141,9 @@ def test_bad_input_and_manifests_of_an_enemy_are_refused(out: Path, tmp_path: Pa
     refused(ParameterError, "no SHA-256 hash", mw.verify, out, sha256="abc")
     refused(ParameterError, "neither its source nor its plan", mw.verify, out / "public", source="people.csv")
     refused(ParameterError, "design cannot be combined with a release", mw.verify, out, design="d.json")
-    refused(ParameterError, "source with a certificate", mw.verify, "proof.json", source="people.csv")
+    refused(
+        ParameterError, "source cannot be combined with a certificate", mw.verify, "proof.json", source="people.csv"
+    )
     outside = tmp_path / "outside"
     outside.write_text("")
     manifest = out / "internal/manifest.json"
