@@ -322,7 +322,7 @@ def test_bad_codes_shares_and_reports_of_another_design_are_refused(name: str) -
     for codes in bad:
         with told(MaskwellError):
             design.sample(codes)
-    with quiet(MaskwellError, match="first in row 1", values=str(design.k + 5)):
+    with quiet(MaskwellError, match="outside is in row 1", values=str(design.k + 5)):
         design.sample([0, design.k + 5])
     size = len(design.apply(design.uniform_prior()))
     for bad in (np.full(size + 1, 0.1), np.full((size, 1), 0.1), np.full(size, np.nan)):

@@ -259,7 +259,7 @@ def test_files_behind_a_table_of_spark_have_the_same_columns_and_stay_as_they_ar
     frame = (
         cluster.read.option("basePath", str(parts)).schema(cluster.createDataFrame(TABLE).schema).parquet(str(parts))
     )
-    lacks = r"/year=2026/2026\.parquet has no column 'drugs', and 2025\.parquet has\n"
+    lacks = r"/year=2026/2026\.parquet has no column 'drugs', but 2025\.parquet has\n"
     for verb in (mw.tally, lambda *given: mw.randomize(*given, **KEPT), lambda data, _: mw.risk(data, ["drugs"])):
         with pytest.raises(DataFileError, match=lacks):
             verb(frame, one)
@@ -396,7 +396,7 @@ def test_what_a_killed_run_left_is_deleted_and_what_exists_is_kept(cluster, tmp_
     with pytest.warns(LeftoverWarning, match="a run that was killed had left"):
         mw.randomize(data, one, output)
     assert not left.exists() and (output / "_SUCCESS").exists()
-    with pytest.raises(ParameterError, match=r"reports\.parquet exists"):
+    with pytest.raises(ParameterError, match=r"reports\.parquet already exists"):
         mw.randomize(data, one, output)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

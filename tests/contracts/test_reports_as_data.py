@@ -238,7 +238,7 @@ def test_counts_add_up_and_what_came_from_a_seed_says_so_to_the_end() -> None:
         sum([PRIVATE], start=1)  # type: ignore[list-item, call-overload]
     with pytest.raises(ReportError, match="two different designs"):
         PRIVATE + Counts(np.array([3, 1]), 4, "sha256:2")
-    with pytest.raises(ReportError, match="2 and 3 counts"):
+    with pytest.raises(ReportError, match="2 and 3 reports"):
         PRIVATE + Counts(np.array([3, 1, 0]), 4, "sha256:1")
     with pytest.raises(ReportError, match="more than"):
         Counts(np.array([2**62]), 2**62, "f") + Counts(np.array([2**62]), 2**62, "f")

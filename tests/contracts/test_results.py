@@ -200,7 +200,7 @@ def test_results_are_tables_for_papers_that_name_design_and_plan() -> None:
 def test_results_have_a_picture_that_a_notebook_shows_or_say_that_they_have_none() -> None:
     for name, one in examples().items():
         if name in NO_PICTURE:
-            with pytest.raises(WrongTypeError, match="no picture"):
+            with pytest.raises(WrongTypeError, match="not available"):
                 one.plot()
             continue
         picture = one.plot(title="A title", size=4)

@@ -249,6 +249,6 @@ def test_measures_that_do_not_fit(designs: tuple[str, str]) -> None:
         (["--measure", "sensitive", "--sensitive", "maybe"], "'maybe' is not one of the categories"),
         (["--measure", "sensitive", "--sensitive", "yes,no"], "2 of 2 categories are named as sensitive"),
         (["--at", "1"], "cannot be the protection"),
-        (["--at", "there"], "not a finite number"),
+        (["--at", "there"], "must be a finite number"),
     ):
         refused("compare", *designs, *options, saying=said)

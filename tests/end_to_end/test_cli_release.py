@@ -179,7 +179,7 @@ def test_a_regression_is_compared_on_both_files(csv: Path) -> None:
     [
         ("income ~ sexx", "has no column 'sexx'"),
         ("income ~ pid", "'pid', which the plan does not publish"),
-        ("income ~ open(1)", "no function 'open'"),
+        ("income ~ open(1)", "unknown function 'open'"),
     ],
 )
 def test_formulas_of_a_plan_are_read_before_any_work(csv: Path, formula: str, saying: str) -> None:
@@ -224,7 +224,7 @@ def test_many_values_and_ids_that_are_shared_say_what_to_do(csv: Path) -> None:
     hint = refused("release", "many.parquet", "--plan", "plan.toml", "-o", "out", saying="'x' has more than 100,000")
     assert "classes" in hint
     run("release", "--new-key", "secret.key")
-    refused("release", csv, "--plan", "plan.toml", "--key", "secret.key", "-o", "out", saying="name of the data set")
+    refused("release", csv, "--plan", "plan.toml", "--key", "secret.key", "-o", "out", saying="name for the data set")
     Path("keyed.toml").write_text(PLAN.replace("match", 'id = "income"\ndrop = ["pid"]\ndataset = "people"\nmatch'))
     refused("release", csv, "--plan", "keyed.toml", "--key", "secret.key", "-o", "out", saying="different ids")
     refused("release", "--new-key", "secret.key", saying="exists")

@@ -124,10 +124,10 @@ def test_pictures_and_records_and_bad_input_by_name(released: Path) -> None:
     assert float(rows[0]["after"]) == pytest.approx(content["after"]["max_risk"])
     refused("risk", "people.csv", "--keys", "town,job", "--records", "r.csv", saying="r.csv")
     refused("risk", "people.csv", "--keys", "town,jobb", saying="jobb")
-    refused("risk", "people.csv", "--keys", "", saying="names no column")
-    refused("risk", "people.csv", "--keys", " , ", saying="names no column")
-    refused("risk", "people.csv", "--keys", "town,town", saying="named twice")
-    refused("risk", "people.csv", "--keys", "town", "--match", "2", saying="--match 2")
+    refused("risk", "people.csv", "--keys", "", saying="does not name a column")
+    refused("risk", "people.csv", "--keys", " , ", saying="does not name a column")
+    refused("risk", "people.csv", "--keys", "town,town", saying="occurs twice")
+    refused("risk", "people.csv", "--keys", "town", "--match", "2", saying="--match must be above 0 and at most 1")
     same = [run("risk", "people.csv", "--keys", "town", *limit).out for limit in (("--match", "0.5"), ("--k", "2"))]
     assert same[0] == same[1]
     refused("risk", "people.csv", "--keys", "town", "--match", "0.5", "--k", "2", saying="--match cannot be combined")

@@ -16,10 +16,10 @@ from maskwell.reports.device.device_sheets import device_page, device_texts, she
 
 THREE = Categories.of(["never", "once", "often"])
 REVEALING = [
-    ("triangular", {"q": "1/4"}, "Who says “neither” has the true answer “no” for sure."),
-    ("mangat", {"p": "0.7"}, "Who says “no” has the true answer “no” for sure."),
-    ("forced", {"truth": "3/4", "yes": 0, "no": "1/4"}, "Who says “yes” has the true answer “yes” for sure."),
-    ("simmons-twice", {"p1": "0.6", "p2": "0.7"}, "Who says “no, no” cannot have the true answer “yes, yes”."),
+    ("triangular", {"q": "1/4"}, "A person who says “neither” has the true answer “no” for sure."),
+    ("mangat", {"p": "0.7"}, "A person who says “no” has the true answer “no” for sure."),
+    ("forced", {"truth": "3/4", "yes": 0, "no": "1/4"}, "A person who says “yes” has the true answer “yes” for sure."),
+    ("simmons-twice", {"p1": "0.6", "p2": "0.7"}, "A person who says “no, no” cannot have the true answer “yes, yes”."),
 ]
 
 
@@ -137,5 +137,5 @@ def test_every_sentence_can_be_edited_in_one_file() -> None:
 def test_a_report_that_gives_the_answer_away_needs_no_other_knowledge():
     """Whoever says no under Mangat's rule has the answer no: nothing else must be known for that."""
     page = " ".join(unescape(device_page(make_device(make_design("mangat", p="7/10")))).split())
-    assert "Who says “no” has the true answer “no” for sure." in page
+    assert "A person who says “no” has the true answer “no” for sure." in page
     assert "with enough other knowledge" not in page and "alone or with other knowledge" in page

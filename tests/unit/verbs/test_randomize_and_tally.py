@@ -188,5 +188,5 @@ def test_persons_that_are_none_are_refused(tmp_path) -> None:
     with pytest.raises(WrongTypeError, match="the value in data row 2 cannot identify a person"):
         kept({"id": ["p", ""], "a": ["yes", "no"]}, coin)
     refused(MissingValueError, "1 value is missing, in data row 2", kept, {"id": ["p", None], "a": ["yes", "no"]}, coin)
-    with pytest.raises(ParameterError, match="'region' names no persons: 1 different values in 200 rows"):
+    with pytest.raises(ParameterError, match="'region' does not identify persons: 1 different values in 200 rows"):
         mw.randomize({"region": ["north"] * 200, "a": ["yes"] * 200}, coin, key=KEY, id="region")

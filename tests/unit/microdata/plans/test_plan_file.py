@@ -180,7 +180,7 @@ BAD = {
     "orientation": (FIXED + "matrix = [[1, 0], [0, 1]]", "needs orientation"),
     "no matrix": (FIXED + 'orientation = "rows"', "needs matrix"),
     "ragged": (FIXED + 'orientation = "rows"\nmatrix = [[1, 0], [1]]', "different lengths"),
-    "entry": (FIXED + 'orientation = "rows"\nmatrix = [["x"]]', r"matrix\[0, 0\] = 'x'"),
+    "entry": (FIXED + 'orientation = "rows"\nmatrix = [["x"]]', r"matrix\[0, 0\] must be a finite number, not 'x'"),
     "first without orientation": (METHOD2 + 'first = "r.csv"', "needs orientation"),
     "orientation of nothing": (METHOD2 + 'diagonal = 0.8\norientation = "rows"', "needs first"),
     "no base": (SHORT + 'method = "swap"', 'has no base\nhint: add base = "mixing"; others: method1'),
@@ -282,7 +282,7 @@ def test_k_is_a_limit_of_one_in_k() -> None:
     refusals = {
         "k = 3\nmatch = 0.2": r"match cannot be combined with k",
         "k = 1": r"\[release\]: k must be a whole number of 2 or more, not 1",
-        "k = 2.5": r"\[release\]: k must be a whole number, not 2\.5",
+        "k = 2.5": r"\[release\]: k = 2\.5 is not a whole number",
     }
     for line, said in refusals.items():
         with pytest.raises(PlanError, match=said):
