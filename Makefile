@@ -117,7 +117,7 @@ COMPILE := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE=/dev/nul
 lock: python-is-new-enough  ## recompile the files of requirements/ after a change of dependencies
 	@echo "lock: $(LOCK)"; $(PYTHON) -m venv --clear .venv-lock
 	@.venv-lock/bin/python -m pip -qq --disable-pip-version-check install pip-tools
-	@$(COMPILE) --extra labelled --extra pandas --extra polars --extra report --extra serve --output-file $(LOCK) \
+	@$(COMPILE) --extra excel --extra labelled --extra pandas --extra polars --extra report --extra serve --output-file $(LOCK) \
 	  pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/dist.txt requirements/dist.in
 	@rm -rf .venv-lock
