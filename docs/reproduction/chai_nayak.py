@@ -25,7 +25,7 @@ def numbered(k: int) -> mw.Categories:
 
 
 def flat_tail(k: int, m: int, parity: int) -> mw.designs.Dense:
-    """M reports for k truths: one for each truth, which makes it ``parity`` times as likely; the rest are uninformative."""
+    """M reports for k truths: one for each truth, which makes it ``parity`` times as likely; others are flat."""
     total = parity + m - 1
     return mw.designs.Dense.of([[Fraction(parity if i == j else 1, total) for j in range(k)] for i in range(m)])
 
