@@ -46,7 +46,7 @@ class TableKept:
     changed_without: float  # The share of records that the protection is expected to change
     bias: float
     changed: float
-    of: str = "counts"  # "counts" or "weights": the shares whose bias this is; "both" where the matrix keeps neither
+    of: str = "counts"  # "counts" or "weights": the shares whose bias this is; "both" of either
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -266,10 +266,10 @@ def _bias(stages: Sequence[Stage], columns: Sequence[str], counted: Sequence[Cel
 
 
 def _measured_of(steps: Sequence[Stage], counted: Sequence[CellTable]) -> str:
-    """What the matrix keeps: counts or sums of weights; both where there are weights and it keeps neither."""
-    if not steps or counted[0].weights is None:
+    """What the matrix keeps: counts or sums of weights; both where it keeps neither, or nothing of a table moves."""
+    if counted[0].weights is None:
         return "counts"
-    return steps[-1].invariance if steps[-1].invariant else "both"
+    return steps[-1].invariance if steps and steps[-1].invariant else "both"
 
 
 def _not_kept(table: KeptTable, biases: Sequence[float | None]) -> InfeasibleError:

@@ -335,6 +335,13 @@ def test_with_weights_that_is_kept_which_the_matrix_keeps_and_reports_say_which(
     assert float(measure(data, made.stages, table)) == pytest.approx(made.kept[0].bias, rel=1e-6)
 
 
+def test_a_table_that_stays_wholly_unchanged_is_kept_with_and_without_weights() -> None:
+    plan = mixing([["sex", "work"]], keys=KEYS)
+    plan["release"] |= {"weights": "w", "accept": ["w"]}
+    [one] = dry_run(weighted(), plan).release.kept
+    assert (one.way, one.bias, one.of) == ("unchanged", 0, "both")
+
+
 def test_without_weights_nothing_is_said_of_them() -> None:
     assert "weighted" not in str(dry_run(people(300, 6), mixing([["sex", "work"]])))
 
