@@ -36,7 +36,7 @@ from maskwell.microdata.side_channels import check_side_channels, side_channel_r
 from maskwell.microdata.stages.given_stages import can_carry_on
 from maskwell.microdata.stages.stage import Stage, State, unchanged_columns
 from maskwell.microdata.stages.stage_building import CarriedOn, ColumnFits, build_stages
-from maskwell.microdata.table_keeping import broken_by_earlier, keep_tables
+from maskwell.microdata.table_keeping import check_kept_anyway, keep_tables, not_kept_by
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
 from maskwell.microdata.utility.propensity import propensity_score, widest_table
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
@@ -77,9 +77,11 @@ def assess(
         plain = _assess_once(records, replace(plan, keep=()), earlier, None, origin)
         known = [*plain.tables.values(), *plain.file.described.values(), *assessed.file.described.values()]
         kept = tuple(one.beside(plain.stages, known) for one in kept)
-    if earlier is not None and plan.keep:
-        counted = [*assessed.tables.values(), *assessed.file.described.values()]
-        said = [_not_kept(*one) for one in broken_by_earlier(plan, assessed.stages, counted)]
+    counted = [*assessed.tables.values(), *assessed.file.described.values()]
+    if earlier is None:
+        check_kept_anyway(plan, assessed.stages, counted)
+    elif plan.keep:
+        said = [_not_kept(*one) for one in not_kept_by(plan, assessed.stages, counted)]
         return replace(assessed, found=(*assessed.found, *said))
     return replace(assessed, kept=kept)
 

@@ -24,7 +24,7 @@ from maskwell.microdata.plans.kept_tables import KeptTable, mover_of
 from maskwell.microdata.plans.protection import UNIT, Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.side_channels import dependence_counter
-from maskwell.microdata.stages.stage import Stage, acting
+from maskwell.microdata.stages.stage import Stage, acting, is_kept
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
 from maskwell.microdata.true_file import Tables, closure, column_fits, count_external, count_records, required_of
 from maskwell.microdata.utility.table_errors import TableErrors, stepped_up
@@ -244,15 +244,22 @@ def _with(plan: ReleasePlan, number: int, protection: Protection) -> ReleasePlan
     return replace(plan, protections=tuple(protections))
 
 
-def broken_by_earlier(
+def not_kept_by(
     plan: ReleasePlan, stages: Sequence[Stage], counted: Sequence[CellTable]
 ) -> Iterator[tuple[KeptTable, float | None]]:
-    """Tables of ``keep`` that the matrices of an earlier release do not keep in this file, and their largest bias."""
+    """Tables of ``keep`` that matrices do not keep in this file, and their largest bias."""
     for table in plan.keep:
-        if mover_of(plan, table) is not None:
+        if not is_kept(stages, table.columns):
             bias = _bias(stages, table.columns, counted)
             if not _Reached(bias, 0.0).keeps(table):
                 yield table, bias
+
+
+def check_kept_anyway(plan: ReleasePlan, stages: Sequence[Stage], counted: Sequence[CellTable]) -> None:
+    """Raise for a table within the columns of one protection whose ``within`` an earlier one has randomized."""
+    for table, bias in not_kept_by(plan, stages, counted):
+        if mover_of(plan, table) is None:
+            raise _not_kept(table, [bias])
 
 
 def _bias(stages: Sequence[Stage], columns: Sequence[str], counted: Sequence[CellTable]) -> float | None:

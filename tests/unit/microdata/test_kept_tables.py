@@ -363,3 +363,16 @@ def test_earlier_matrices_that_break_a_kept_table_are_noted(tmp_path: Path) -> N
         if noted:
             bias = largest_bias(people(400, seed), found.stages, ["sex", "work"])
             assert f"{100 * float(bias):.2g} percentage points" in said[0]
+
+
+def test_a_table_of_one_protection_within_a_column_that_another_randomizes_is_not_taken_for_kept() -> None:
+    """Ages move among the sexes before regions are drawn within both."""
+    ages, regions = ({"variables": [name], "method": "method1", "theta": "1/3"} for name in ("age", "region"))
+    data, release = people(400, 3, 4, 5), {"demonstration": True}
+    apart = [ages, regions | {"within": ["age", "sex"]}]
+    with pytest.raises(InfeasibleError, match="region, sex cannot be kept exactly") as refused:
+        released(data, {"release": release | {"keep": [["region", "sex"]]}, "protect": apart})
+    keep = [{"table": ["region", "sex"], "within": refused.value.objects["nearest"]}]
+    released(data, {"release": release | {"keep": keep}, "protect": apart})
+    both = [ages | {"within": ["region", "sex"]}, regions | {"within": ["age", "sex"]}]
+    released(data, {"release": release | {"keep": [["region", "sex"]]}, "protect": both})
