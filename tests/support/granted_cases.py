@@ -66,10 +66,10 @@ class Case:
         return ReleasePlan.of([*self.protect], keys=[*self.keys], **options, **self.more)
 
 
-def case_of(number: int) -> Case:
-    """The case of a number."""
+def case_of(number: int, form: str = "") -> Case:
+    """The case of a number, in its form or another one."""
     r = random.Random(number)
-    form = FORMS[number % len(FORMS)]
+    form = form or FORMS[number % len(FORMS)]
     match = r.choice(["0.25", "0.3", "0.4", "0.5"])
     how = r.choice(["mixing", "method1", "inverse-frequency", "optimal", "lowered"])
     release = {"match": match} if r.random() < 0.8 or how in ("optimal", "lowered", "inverse-frequency") else {}
