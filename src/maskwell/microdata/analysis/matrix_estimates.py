@@ -33,7 +33,7 @@ SINGULAR = 1e12
 TURNS_AROUND = 1e4  # condition of a matrix up to which squared weights of the true categories are worked out
 ROUNDING = 1e-12
 DATA_DEPENDENT = (
-    "a matrix was worked out from the file itself: the randomization part of the variance is given the file"
+    "a matrix was computed from the file itself: the randomization part of the variance is conditional on the file"
 )
 Cell = tuple[Hashable, ...]
 TextKey = tuple[str | None, ...]

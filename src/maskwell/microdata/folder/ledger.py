@@ -148,7 +148,7 @@ def _take(content: Mapping[str, Any], releases: dict[int, ReleaseRecord]) -> Non
     elif event in (RELEASED, ABANDONED):
         releases[number] = ReleaseRecord(**{**vars(releases[number]), "state": event})
     else:
-        raise ValueError(f"there is no event {shorten(str(event), 20)!r}")
+        raise ValueError(f"{shorten(str(event), 20)!r} is not an event")
 
 
 def _check_kinds(content: Mapping[str, Any]) -> None:

@@ -286,10 +286,10 @@ def _suppressed(count: int, rows: int) -> str:
 
 def _how(recode: Recode) -> str:
     if recode.gives_text:
-        return "numbers became classes" if recode.cuts else "categories were grouped"
+        return "numbers were grouped into classes" if recode.cuts else "categories were grouped"
     done = [
         *([] if recode.step is None else [f"rounded to multiples of {to_decimal(recode.step)}"]),
-        *(f"{text} stands for {meaning}" for text, meaning in recode.ends.items()),
+        *(f"{text} means {meaning}" for text, meaning in recode.ends.items()),
     ]
     return "; ".join(done)
 

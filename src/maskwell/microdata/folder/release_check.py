@@ -104,7 +104,7 @@ def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
     stages = [stages_of(receipt_from_dict(one, "the internal receipt")) for one in (now, then)]
     yield Check("… matrices", True, _matrices_changed(*stages))
     yield Check("… draws", True, _draws_changed(now, then, *stages))
-    yield Check("… highest chance", True, _both(*(_highest(one["risk"]) for one in (now, then))))
+    yield Check("… highest probability", True, _both(*(_highest(one["risk"]) for one in (now, then))))
 
 
 def _read(folder: Path, *parts: str) -> dict[str, Any]:

@@ -326,7 +326,7 @@ def _not_found(
         allowed=to_decimal(allowed),
         worst_number=worst + 1,
         chance_shown=Printed(chance),
-        chance_2=f"{Printed(chance):g}" if works else "a larger chance",
+        chance_2=f"{Printed(chance):g}" if works else "a larger probability",
         values=repr(label_text(labels.labels[worst])),
         state=worst,
         chance=chance if works else None,

@@ -44,15 +44,15 @@ class Entries:
     def finish(self, allowed: Iterable[str]) -> None:
         """Raise where something is left."""
         if self._left:
-            raise unknown(next(iter(self._left)), f"{self.where}: there is no key", [*allowed], " here")
+            raise unknown(next(iter(self._left)), f"{self.where}: unknown setting", [*allowed])
 
 
-def unknown(name: str, said: str, allowed: Collection[str], after: str = "") -> PlanError:
+def unknown(name: str, said: str, allowed: Collection[str]) -> PlanError:
     """The error for a word that is not known, with the nearest that is."""
     close = difflib.get_close_matches(name, allowed, n=1)
     start = "allowed: "
     hint = f"did you mean {close[0]!r}?" if close else start + listed(allowed, len(allowed), HINT - len(start))
-    return PlanError(f"{said} {shorten(name)!r}{after}", hint=hint, name=name, allowed=[*allowed])
+    return PlanError(f"{said} {shorten(name)!r}", hint=hint, name=name, allowed=[*allowed])
 
 
 def table(value: Any, name: str) -> Mapping[str, Any]:
@@ -223,7 +223,7 @@ def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequen
     """The error for a label of the plan that the column does not have; ``declared`` are those that the plan lists."""
     close = difflib.get_close_matches(given, declared, n=1)
     start = "its labels in the plan: "
-    hint = f"write it as it stands in the file; {shows_values()} the labels that occur"
+    hint = f"write it as in the file; {shows_values()} the labels that occur"
     if declared:
         hint = f"did you mean {close[0]!r}?" if close else start + listed(declared, len(declared), HINT - len(start))
     return UnknownCategoryError(

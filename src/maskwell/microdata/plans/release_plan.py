@@ -369,7 +369,7 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
         tables = from_toml(text)
     except ValueError as error:
         first = text.lstrip().partition("\n")[0]
-        hint = 'texts stand in quotes, lists in brackets: keys = ["sex", "region"]'
+        hint = 'write strings in quotes and lists in brackets: keys = ["sex", "region"]'
         if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
             hint = "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
         raise PlanError("name-is-not-toml-fault", hint=hint, name=name, fault=fault_of(error, 60)) from error

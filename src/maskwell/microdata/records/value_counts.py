@@ -16,7 +16,7 @@ MOST_CELLS = 1 << 20  # cells that one table may hold at most
 OFTEN = 64  # a value that occurred so often is followed to the end
 SIZES = 1 << 10  # groups of so many rows or more are not told apart
 SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
-"""Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
+"""Share of the records with a value that have one label, where it is certain; how many have it anyway at most,
 and how likely that may be by chance."""
 
 # A label is rare with this share of the records or less; of fewer records nothing can be said

@@ -440,7 +440,7 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
     if not isinstance(needed, int):
         return error
     if not within:
-        hint = "allow a larger match: no more records are there to hide one among"
+        hint = "allow a larger match: the file has no more records to mix with"
         return InfeasibleError(error.message, hint=hint, **error.objects)
     cells = table.project(within)
     others = {name: [other for other in within if other != name] for name in within}

@@ -79,7 +79,7 @@ def draw_release_risk(
             "records_after": after.records,
             "changed": np.array([cost.changed for cost in costs]),
         },
-        columns=["chance of a correct match, at least", "records before", "records after"],
+        columns=["probability of a correct match, at least", "records before", "records after"],
         rows=[
             [bound_in_percent(r, up=False), count(before.at_least(float(r))), count(after.at_least(float(r)))]
             for r in sorted(listed, reverse=True)
@@ -91,7 +91,7 @@ def draw_release_risk(
 def _in_words(
     before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost], keys: Sequence[str]
 ) -> str:
-    who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key of a person"
+    who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key variables of a person"
     records, found = counted(before.n, "record", "records"), count(before.at_least(before.most))
     said: str = Note(
         "picture-of-a-release", who=who, records=records, before=_most(before), found=found, after=_most(after)

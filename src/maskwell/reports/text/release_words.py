@@ -169,7 +169,7 @@ def _chance(name: str) -> Read:
     return read
 
 
-# What weights tell of somebody who does not know who is in the sample.
+# What weights say of an intruder who does not know who is in the sample.
 IN_SAMPLE: tuple[tuple[str, Read], ...] = (
     ("… highest probability, estimated", _chance("max_risk_population")),
     ("… sampled and matched, at most", _chance("max_risk_sampled")),
@@ -186,7 +186,7 @@ MEASURES: tuple[tuple[str, Read], ...] = (
     *IN_SAMPLE,
     ("Best guess of a record's key values is right", _chance("guess_probability")),
     ("Expected unique records in the released file", _number("expected_uniques")),
-    ("… of which unique and unchanged", _number("expected_true_uniques")),
+    ("… of which unchanged sample uniques", _number("expected_true_uniques")),
     ("Unique records in the released file", _number("uniques")),
     ("Smallest cell (k-anonymity)", _number("smallest")),
     ("Records in cells of fewer than 3", _fewer_than(3)),
@@ -219,7 +219,7 @@ def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
 
 
 def riskiest(release: AnyRelease) -> list[list[str]]:
-    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after."""
+    """Cells with the greatest risk after the release: labels of the keys, records, before, after."""
     risk, rows = release.risk, []
     if risk is None or risk.after is None:
         return []
@@ -245,7 +245,7 @@ def split_by(risk: RiskReport) -> list[str]:
 
 
 def key_rows(risk: RiskReport) -> list[list[str]]:
-    """What somebody would find in the original file who does not know one of the keys."""
+    """What an intruder who lacks one of the key variables would identify in the original file."""
     if len(risk.keys) == 1:
         return []
     return [
@@ -260,7 +260,7 @@ def key_rows(risk: RiskReport) -> list[list[str]]:
 
 
 def label_rows(risk: RiskReport, labels: Labels | None = None) -> list[list[str]]:
-    """The labels of keys whose records are found most easily."""
+    """The labels of key variables whose records are identified most easily."""
     return [
         [f"{one.variable} = {named}", count(one.records), chance(one.mean_risk), chance(one.max_risk)]
         for one in level_contributions(risk)[:MOST_ROWS]
@@ -357,14 +357,13 @@ def regression_rows(compared: RegressionComparison) -> list[list[str]]:
 
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:
     """Records above a bound, as part of a sentence."""
-    have = "has" if above == 1 else "have"
-    up_to = "" if above == 1 else "up to "
+    have, up_to = ("has", "") if above == 1 else ("have", "up to ")
     of = f"{count(above)} of {counted(records, 'record', 'records')}"
     return f"{of} {have} a probability of a correct match of {up_to}{chance(most)} (limit {chance(bound)})"
 
 
 def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = False) -> str:
-    """The combination found most easily, how many and their chance; ``whole`` leaves names as long as they are."""
+    """The combination with the highest risk, its records and their probability; ``whole`` leaves names uncut."""
     table, cell = risk.table, largest(risk.risk)
     label = dict(zip(table.columns, table.label(cell), strict=True))
     keys = [name for name in risk.keys if name in label]
@@ -391,7 +390,7 @@ def risk_notes(risk: RiskReport) -> list[str]:
 
 
 def rise_in_words(risk: RiskReport) -> str:
-    """Why a chance can rise: records with the same keys are randomized differently. Empty where they are not."""
+    """Why a probability can rise: records with the same keys are randomized differently. Empty where they are not."""
     others = split_by(risk)
     if risk.after is None or not others:
         return ""
