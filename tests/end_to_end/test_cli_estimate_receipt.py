@@ -156,8 +156,8 @@ def test_whose_shares_they_are(survey: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name, saying in {
         "region": records,
         "job": records,
-        "edu": "Every record counts with its weight (w), as the receipt says.",
-        "area": "Every record counts with its weight (w), as the receipt says.",
+        "edu": "Every record counts with its weight (w).",
+        "area": "Every record counts with its weight (w).",
     }.items():
         text = run(*estimate("--columns", name)).out.splitlines()
         assert text[1].startswith(saying), name
@@ -172,7 +172,7 @@ def test_fixed_designs_take_the_weights_of_the_receipt(survey: Path, monkeypatch
     monkeypatch.chdir(survey)
     unasked, asked = (run(*estimate("--columns", "sex", *more, "--json")).json() for more in ([], ["--weights", "w"]))
     assert unasked["estimates"] == asked["estimates"]
-    assert unasked["flags"][0] == "every record counts with its weight (w), as the receipt says"
+    assert unasked["flags"][0] == "every record counts with its weight (w)"
     assert asked["flags"] == unasked["flags"][1:]
     refused(*estimate("--columns", "sex", "--method", "ml"), saying="every record counts with its weight (w)")
 

@@ -77,7 +77,7 @@ def test_a_plan_that_is_not_kept_ends_with_status_1_when_tried_out_and_is_refuse
     Path("weak.toml").write_text(weak.replace('method = "inverse-frequency"', 'method = "method1"\ntheta = 0.01'))
     lines = run("release", csv, "--plan", "weak.toml", "--dry-run", status=1).out.splitlines()
     assert lines[0].startswith("The plan would be refused: ") and lines[0].endswith("the limit is 50 %.")
-    assert lines[1].startswith("Found most easily: sex = ") and "above 100 %" not in " ".join(lines)
+    assert lines[1].startswith("Highest risk: sex = ") and "above 100 %" not in " ".join(lines)
     assert lines[-1] == "Next: change the plan, then: maskwell release people.csv --plan weak.toml --dry-run"
     refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="keep a chance above 0.5")
     assert not Path("out").exists()

@@ -55,7 +55,7 @@ RECEIPT = ["--receipt", "out/internal/receipt.json"]
 def test_a_bound_decides_the_exit_status_with_weights_and_contributions_in_lines_that_fit(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
     assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
-    assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
+    assert lines[1] == "Highest risk: town = A, job = baker (1 record, 100 %)."
     kept = run("risk", "people.csv", "--keys", "town", "--match", "0.5").out
     assert kept.startswith("No record is above the limit of 50 %: who knows town of a person finds no record with a")
     assert "Found most easily" not in kept
@@ -95,12 +95,12 @@ def test_the_first_line_says_whether_the_bound_is_kept_and_nobody_is_above_certa
     """A release that leaves a record as it is."""
     asked = ["risk", "people.csv", "--keys", "town,job", *RECEIPT]
     kept = run(*asked, "--match", "0.6").out
-    assert kept.startswith("Highest chance that someone who knows town and job finds the right record: ")
+    assert kept.startswith("Highest probability that an intruder who knows town and job identifies the right record: ")
     assert "(limit 60 %)" in kept and "are above the limit." not in kept
     lines = run(*asked, "--match", "0.01", status=1).out.splitlines()
     first = " ".join(" ".join(lines[:3]).split())
     assert "(limit 1 %); before the release: 100 %. 308 of 308 records are above the limit." in first
-    assert any(line.startswith("Found most easily: town = A, job = baker (1 record, ") for line in lines[2:6])
+    assert any(line.startswith("Highest risk: town = A, job = baker (1 record, ") for line in lines[2:6])
     assert "k-anonymity" not in kept  # of the release it is not shown
     assert run(*asked, "--released", "out/public/data.csv").out.count("k-anonymity") == 1
     Path("still.toml").write_text(PLAN.replace("match = 0.6\n", "").replace('["town", "job"]\nm', '["town"]\nm'))

@@ -57,7 +57,7 @@ BOUNDS = [
 def test_a_cell_with_one_value_breaks_what_is_asked_of_released_values(bounds: dict[str, str]) -> None:
     optimal = {"method": "optimal", "within": ["region"], **bounds}
     release = assessed(optimal)
-    caught = refused(InfeasibleError, "3 records are alone in their cell", check_bounds, release)
+    caught = refused(InfeasibleError, "3 records are the only value of their cell", check_bounds, release)
     assert 'exempt = ["alone"]' in caught.hint and "[[protect]] number 1" in caught.message
     assert any(one.kept is False for one in promises(release))
     allowed = assessed({**optimal, "exempt": ["alone"]})
@@ -187,8 +187,8 @@ def test_a_limit_is_for_whoever_looks_where_it_is_easiest_unless_the_plan_says_o
     milder = assessed(EASY, PEOPLE, keys=["x"], match="0.35", intruder="own-key")
     check_match(milder)
     first = " ".join(" ".join(release_report(milder, "out")[:4]).split())
-    assert "someone who knows x and looks only at records released with the person's own keys finds the" in first
-    assert "(limit 35 %);" in first and "% for someone who looks where it is easiest." in first
+    assert "an intruder who knows x and looks only at records released with the person's own keys finds the" in first
+    assert "(limit 35 %);" in first and "% for an intruder who looks where it is easiest." in first
 
 
 def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
     release = assess_tables(dict.fromkeys(tables_of(never), table), never)
     risk = Judge(never, release.stages, release.file, released=release.tables).risk()
     assert not is_kept_as_drawn(never, risk, 1, last=False)
-    with pytest.raises(InfeasibleError, match=r"after 3 draws someone who compares all counts has a chance of 0\.61"):
+    with pytest.raises(InfeasibleError, match=r"after 3 draws, an intruder who compares all counts matches a record correctly with a probability of 0\.61"):
         is_kept_as_drawn(never, risk, 3, last=True)
     refused(InfeasibleError, "in the drawn file someone", is_kept_as_drawn, never, risk, 1, last=True)
 

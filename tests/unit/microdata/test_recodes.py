@@ -165,7 +165,7 @@ def test_the_dry_run_says_what_each_recode_saves_and_which_rules_it_lifts(tmp_pa
     alone = assess_file(written(tmp_path, data), ReleasePlan.from_dict({**PLAN, "recode": recode}))
     assert tried[1].changed == pytest.approx(alone.expected_change())
     words = " ".join("\n".join(block.to_text()) for block in recode_table(tried))
-    assert "age as it is: reckoned without [[rule]] number 1, which speaks of new categories" in words
+    assert "age as it is: computed without [[rule]] number 1, which speaks new categories" in words
     table = dry_run(pandas.DataFrame(data), ReleasePlan.from_dict(plan)).recodes
     assert [one.to_dict() for one in table] == [one.to_dict() for one in tried]
 

@@ -67,11 +67,11 @@ def households(n: int = 600) -> dict[str, Any]:
 
 def test_finer_columns_give_coarser_ones_away_and_coarser_ones_show_changes() -> None:
     error = refusal(["group"])
-    assert error.message == "group can be worked out from age (right for 100 % of records, 25 % without it)"
+    assert error.message == "group can be inferred from age (right for 100 % of records, 25 % without it)"
     assert error.hint == 'add drop = ["age"] to [release], or accept = ["age"] if it may be published'
     # Labels of two records each; the third and later rows of a label never come.
     data = {"pair": [i // 2 for i in range(380)], "x": [str(i // 2 % 5) for i in range(380)]}
-    assert "x can be worked out from pair (right for 100 % of records" in refusal(["x"], data).message
+    assert "x can be inferred from pair (right for 100 % of records" in refusal(["x"], data).message
     # columns that are dropped, randomized too or unrelated are not named; nothing is judged from a handful of records
     assert warned(["group"], drop=["age"]) == "" and "sex" not in warned(["group"], accept=["age"])
     data = {"x": ["a", "b"] * 9, "y": list(range(18))}
@@ -162,7 +162,7 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
     group = ["rare" if i % 40 == 0 else str(i % 3) for i in range(4000)]
     data = {"group": group, "tongue": ["x" if g == "rare" else "abcd"[i % 4] for i, g in enumerate(group)]}
     assert refusal(["group"], data).message == (
-        "a rare value of group can be worked out from tongue (right for 100 % of its records)"
+        "a rare value of group can be inferred from tongue (right for 100 % of its records)"
     )
     few = [i % 160 == 0 for i in range(2_400)]
     data = {
@@ -170,7 +170,7 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
         "drug": ["yes" if one else None for one in few],
         "sex": ["f", "m", "m"] * 800,
     }
-    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
+    assert "a rare value of illness can be inferred from drug" in refusal(["illness"], data).message
     rare = RANDOM.random(4_000) < 0.02
     man = RANDOM.random(4_000) < 0.5
     data = {
@@ -178,7 +178,7 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
         "drug": (rare ^ man).tolist(),
         "sex": np.where(man, "m", "f").tolist(),
     }
-    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message
+    assert "a rare value of illness can be inferred from drug" in refusal(["illness"], data, keys=["sex"]).message
     # A fifth are children, who are single; of the others nothing is told.
     status = ["single" if i % 5 == 0 else "abc"[int(RANDOM.integers(0, 3))] for i in range(3000)]
     data = {"status": status, "grown": ["yes" if i % 5 else "no" for i in range(3000)]}
@@ -205,7 +205,7 @@ def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str
     """Wrong guesses of one half are corrected: gain 2 share - 1; 0.9 is allowed, 0.75 with a bound on a match."""
     data = _noisy(share)
     if is_refused:
-        assert "x can be worked out from u" in refusal(["x"], data, bounds=bounds).message
+        assert "x can be inferred from u" in refusal(["x"], data, bounds=bounds).message
     else:
         assert "unchanged columns give protected ones away" in warned(["x"], data, bounds=bounds)
 

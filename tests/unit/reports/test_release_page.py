@@ -99,11 +99,11 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
     words = Outline(text).words
     for said in (
         "Internal.",
-        "Highest chance that someone who knows region, sex and job finds the right record:",
+        "Highest probability that an intruder who knows region, sex and job finds the right record:",
         "(limit 90 %)",
         "of a person, and that the person is in the file",
         "The matrices, the true counts, and the errors of tables that the receipt states.",
-        "Keys that are not randomized: region.",
+        "Key variables that are not randomized: region.",
         "Other columns that are not randomized: diary.",
         "Missing values stay missing: income (2 records).",
         "withheld from users",
@@ -134,7 +134,7 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
         f"{math.ceil(risk.after.expected_matches):,} of 289 matches are expected to be correct",
         "in 8 of 40 groups at least one record is expected to be found",
         f"up to {bound_value('match', 0.75)} by someone who looks once for each, if they are matched independently; "
-        f"{bound_value('match', 0.9)} for someone who also compares all released counts",
+        f"{bound_value('match', 0.9)} for an intruder who also compares all released counts",
     ):
         assert said.replace("\u00a0", " ") in words, said
 
@@ -146,7 +146,7 @@ def test_long_names_are_not_cut_and_fit_a_terminal_and_a_picture() -> None:
     plan = ReleasePlan.of([{"variables": ["sex", long], "method": "method1", "theta": "0.5"}], keys=["sex", long])
     made = assessed(table, plan)
     words = Outline(release_page(made)).words
-    assert f"someone who knows sex and {long}" in words and "x" * 70 in lead(made) + words
+    assert f"an intruder who knows sex and {long}" in words and "x" * 70 in lead(made) + words
     names = [f"{'a_long_name_of_a_column_' * 3}{i}" for i in range(4)]
     file = CellTable.of(names, counts())  # type: ignore[arg-type]
     joint = {"variables": names[:3], "within": names[3:], "method": "inverse-frequency", "theta": "0.6"}
@@ -167,7 +167,7 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     assert release.risk is not None and release.risk.after is not None
     told = f"The plan would be refused: {release.risk.after.records_above} of {FILE.n} records keep a chance of up to "
     assert dry[0].startswith(told) and dry[0].endswith("the limit is 1 %.")
-    assert dry[1].startswith("Found most easily: region = ") and "k-anonymity" not in " ".join(dry)
+    assert dry[1].startswith("Highest risk: region = ") and "k-anonymity" not in " ".join(dry)
     assert dry[-1] == "Next: change the plan, then: maskwell release a --plan b --dry-run"
 
 
@@ -235,10 +235,10 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
     first = [cell.replace("\u00a0", " ") for cell in riskiest(release)[0]]
     assert first[:5] == ["a", "low", "1", "2", "50 %"] and first[5] == "100 %"
     words = Outline(release_page(release)).words
-    assert "1 record can be found with certainty by someone who knows job." in words
+    assert "1 record can be re-identified with certainty by an intruder who knows job." in words
     assert (
         "depending on income" in words
-        and "1 record has a greater chance than before, by up to 50.0 percentage points." in words
+        and "1 record has a higher probability than before, by up to 50.0 percentage points." in words
     )
     assert "With the same keys" in words
 
@@ -294,8 +294,8 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     """Income is randomized within a region that was moved without it: the true expected counts of it are others."""
     release = release_of(ReleasePlan.of(APART))
     first, second = (dict(_stage_facts(release, stage)) for stage in release.stages)
-    assert first["What stays right"] == "counts of region and sex stay right on average"
-    assert second["What stays right"].startswith("counts do not stay right: region was randomized before, apart from")
+    assert first["What stays right"] == "counts of region and sex are preserved on average"
+    assert second["What stays right"].startswith("counts are not preserved: region was randomized before, apart from")
     text = " ".join(" ".join(release_report(release, "out")).split())
     assert "Right on average: counts of region, sex. Not right as they stand, users need the matrix: income" in text
     groups = public_receipt(release)["groups"]

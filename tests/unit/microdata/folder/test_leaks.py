@@ -122,7 +122,7 @@ def test_a_hidden_column_that_the_release_lists_and_the_internal_receipt(tmp_pat
     (tmp_path / "p" / "receipt.json").write_text(public)
     release = changed(release, columns=(*release.columns, ReleasedColumn("pid", "text")))
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "pid"], [(*row, "x") for row in ROWS])
-    refused(PublishError, "'pid' is one that the plan keeps back", check_public, tmp_path / "p", release)
+    refused(PublishError, "'pid' is one that the plan does not publish", check_public, tmp_path / "p", release)
 
 
 def parquet(folder: Path, metadata: dict[bytes, bytes] | None, of_column: dict[bytes, bytes] | None = None) -> Release:

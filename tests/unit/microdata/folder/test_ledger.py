@@ -329,7 +329,7 @@ def test_what_changed_since_an_earlier_release_is_told(place: Path) -> None:
     assert words["… plan"] == "release.match 0.3 (before 0.4)"
     assert words["… matrices"] == "region, sex: another one: its fingerprint differs"
     assert words["… draws"] == "new: the same key and data set, but no matrix is the same"
-    assert words["… highest chance"] == "30 %, before 40 %"
+    assert words["… highest probability"] == "30 %, before 40 %"
     again = {check.name: check.words for check in verify_release("one", earlier="one").checks}
     assert again["… matrices"] == "region, sex: the same, by fingerprint"
     assert again["… draws"].startswith("kept, unless")

@@ -145,7 +145,7 @@ BAD = {
     "no TOML": ("keys = [", "is not TOML"),
     "unknown table": ('[relaese]\nkeys = ["sex"]', "no key 'relaese'"),
     "one bracket": ('[protect]\nvariables = "sex"', r"\[protect\] is one table"),
-    "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: there is no key 'wieghts'"),
+    "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: unknown setting 'wieghts'"),
     "type of match": (with_release("match = 'half'\nkeys = ['sex']"), "match must be a finite number, not 'half'"),
     "match in percent": (with_release("match = 50\nkeys = ['sex']"), "match = 50 is out of range"),
     "match without keys": (with_release("match = 0.5"), "match without keys"),
@@ -326,7 +326,7 @@ def test_moves_that_rules_allow_and_labels_found_by_their_text() -> None:
 
 def test_an_unknown_label_is_named_in_one_line_but_none_of_the_file() -> None:
     with quiet(
-        UnknownCategoryError, match="exclude: there is no category 'refusd'", values="'refused', 'yes'"
+        UnknownCategoryError, match="exclude: 'refusd'", values="'refused', 'yes'"
     ) as found:
         find_levels(["refusd"], ["refused", "yes"], "exclude")
     assert "refused" not in found.value.hint

@@ -93,7 +93,7 @@ def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
     assert told["covers_released_counts"] is True and told["worst_unit"] == units.worst_risk > units.max_risk
     assert told["worst_unit"] >= told["worst"]
     text = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
-    assert " % for someone who also compares all released counts" in text.replace("\u00a0", " ")
+    assert " % for an intruder who also compares all released counts" in text.replace("\u00a0", " ")
     known = {name: chance for name, chance in report.after.max_risk_by.items() if name != "released_counts"}
     unknown = replace(report, after=replace(report.after, max_risk_by=known))
     assert unknown.headline["covers_released_counts"] is False
