@@ -49,16 +49,16 @@ _ALONE = {"value": "", "size": " by counting", "place": " by place"}
 MOST_CELLS = 20_000
 SHOWN = 60
 WARNINGS = (
-    ("identifies", "{told}; coarsen {names}, or drop {them}"),
+    ("identifies", "{found}; coarsen {names}, or drop {them}"),
     (
         "restores",
-        "unchanged columns give protected ones away: {told}; protect them together, coarsen {names}, or drop {them}",
+        "unchanged columns give protected ones away: {found}; protect them together, coarsen {names}, or drop {them}",
     ),
     (
         "shows changes",
-        "unchanged columns show which values were changed: {told}; name {names} in linked, or drop {them}",
+        "unchanged columns show which values were changed: {found}; name {names} in linked, or drop {them}",
     ),
-    ("shows units", "{told}; coarsen {names}, or drop {them}"),
+    ("shows units", "{found}; coarsen {names}, or drop {them}"),
 )
 """Notes on columns that are published nevertheless, by the start of the kind of their disclosure."""
 
@@ -391,8 +391,10 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
     for kind, words in WARNINGS:
         if some := [one for one in left if one.kind.startswith(kind)]:
             columns = [*dict.fromkeys(shorten(one.column, 30) for one in some)]
-            told, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
-            yield words.format(told=told, names=names, them="it" if len({one.column for one in some}) == 1 else "them")
+            shown, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
+            yield words.format(
+                found=shown, names=names, them="it" if len({one.column for one in some}) == 1 else "them"
+            )
     if risk is not None:
         yield risk.words
 

@@ -76,7 +76,7 @@ class Receipt:
     plan
         The tables of the plan, in an internal receipt.
     intruder
-        Whom the limit of the plan is for; told by internal receipts.
+        The intruder model of the limit, from internal receipts.
     categories
         Labels, as texts in their order, of columns that have a codebook in the plan or are not in their natural order.
     tables

@@ -1,7 +1,7 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-A label that no released record has, and neither plan nor value labels, would tell that somebody had it: it is left out.
-Nothing public holds a hash of anything internal; who signs ``internal/manifest.json`` signs all.
+A label that no released record has, and neither plan nor value labels, would reveal that a person had it: it is left
+out. Nothing public holds a hash of anything internal; who signs ``internal/manifest.json`` signs all.
 """
 
 from __future__ import annotations

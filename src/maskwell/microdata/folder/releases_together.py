@@ -1,7 +1,7 @@
 """What several releases of one data set reveal together, and whether bounds of a plan still hold then.
 
-Draws kept by one key under one matrix tell as much as one release. Any others are independent: the two together are one
-release with the matrix ``p_zj p'_z'j``. Source: derived.
+Draws kept by one key under one matrix reveal as much as one release. Any others are independent: the two together are
+one release with the matrix ``p_zj p'_z'j``. Source: derived.
 """
 
 from __future__ import annotations

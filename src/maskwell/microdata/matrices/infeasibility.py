@@ -61,7 +61,7 @@ class Asked:
         return replace(self, bounds=replace(self.bounds, **changes)), notes
 
     def program(self) -> Program:
-        """The program for these bounds, or the reason why there is no solution, where it is a simple one."""
+        """The program for these bounds, or the reason why it has no solution, where that is a simple one."""
         bounds, pairs = self.bounds, self.pairs
         self._check_largest()
         every = set(range(len(self.counts)))
@@ -162,7 +162,7 @@ class Asked:
         return upwards((value / (1 - value) if name == "odds" else max(value, 0.0)) + room)
 
     def _by_halving(self, name: str) -> float | None:
-        """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
+        """A bound that is not an unknown of a linear program: tried, in geometric steps, to one per cent."""
 
         def works(value: Fraction) -> bool:
             return solve(program_of(self.counts, self.pairs, self.bounds.with_bound(name, value))) is not None

@@ -236,11 +236,11 @@ class Method:
 
 
 class CountMethod(Method, ABC):
-    """A method whose matrix is worked out from the counts of a file."""
+    """A method whose matrix is computed from the counts of a file."""
 
     @abstractmethod
     def matrix_of(self, states: OpenStates) -> Sparse:
-        """The matrix worked out from the records of some states: those of one cell, or all where it takes them so."""
+        """The matrix computed from the records of some states: those of one cell, or all where it takes them so."""
 
 
 class GivenMethod(Method, ABC):

@@ -154,7 +154,7 @@ def starting_plan(
 
 
 class _Draft:
-    """A plan as it is written down, part by part."""
+    """The text of a plan, part by part."""
 
     def __init__(
         self, tables: Sequence[CellTable], guesses: Sequence[Guess], choice: Choice, found: Findings, *, named: bool

@@ -183,7 +183,7 @@ def choice(*allowed: str) -> Reader[str]:
 
 
 def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
-    """The labels of a column by the texts that stand for them; the empty text stands for the missing value."""
+    """The labels of a column by their texts; the empty text is the missing value."""
     levels_by_text: dict[str, Hashable] = {}
     for level in levels:
         for one in (MISSING,) if is_missing(level) else texts(level):
@@ -209,7 +209,7 @@ def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
 
 
 def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str) -> list[Hashable]:
-    """The labels of a column that texts of a plan stand for, or an error that names the first that is not there."""
+    """The labels of a column that texts of a plan denote, or an error that names the first missing one."""
     known = by_text(levels)
     matches = []
     for one in wanted:

@@ -87,7 +87,7 @@ class Protection(Drawing, Randomization):
     >>> roof = Protection.of(["roof", "sex"], "inverse-frequency", within=["region"], xi="0.4")
     >>> roof
     Protection(roof and sex within region, inverse-frequency, xi = 0.4)
-    >>> roof.publish   # the matrix is worked out from the counts, and would tell them
+    >>> roof.publish   # the matrix is computed from the counts, and would reveal them
     'withheld'
     """
 
@@ -179,7 +179,7 @@ class Protection(Drawing, Randomization):
 
     @property
     def derived(self) -> bool:
-        """Whether the matrix is worked out from the counts of the file itself."""
+        """Whether the matrix is computed from the counts of the file itself."""
         return self.base.derived and self.counts_from is None
 
     @property

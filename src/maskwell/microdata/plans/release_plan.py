@@ -265,12 +265,12 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         return tuple(label for label in order if label in known)
 
     def order_of(self, column: str) -> tuple[str, ...]:
-        """The labels of a column in the order that the plan tells, as texts; empty where it tells none."""
+        """The labels of a column in the order of the plan, as texts; empty where it gives none."""
         recode = self.recodes.get(column)
         return self.codebook.get(column) or (() if recode is None else recode.classes)
 
     def in_codes(self, style: object) -> ReleasePlan:
-        """The plan for a file with labels, of which ``style`` tells: labels that it names become their codes."""
+        """The plan for a file with labels, which ``style`` describes: labels that it names become their codes."""
         return in_codes(self, style.columns) if isinstance(style, Labels) else self
 
     def match_of(self, protection: Protection) -> Fraction | None:
@@ -405,6 +405,6 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
 
 
 def _in_formulas(plan: ReleasePlan) -> list[str]:
-    """Columns of the formulas; reading them now means that a bad one is told before any work."""
+    """Columns of the formulas; reading them now means that a bad one is reported before any work."""
     read = [read_formula(text) for text in plan.formulas]
     return [name for formula in read for name in (formula.outcome, *formula.columns)]

@@ -1,4 +1,4 @@
-"""What columns that stay as they are tell about others, counted in all rows of a file, in bounded memory."""
+"""What unchanged columns reveal about others, counted in all rows of a file, in bounded memory."""
 
 from __future__ import annotations
 

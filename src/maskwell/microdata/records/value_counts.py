@@ -99,7 +99,7 @@ class ValueCells:
         return self._pieces[0] if self._pieces else (np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, int))
 
     def labelled(self) -> tuple[Array, Array, Array]:
-        """The same without label 0, which stands for none."""
+        """The same without label 0, which means none."""
         values, labels, counts = self.sums()
         there = labels > 0
         return values[there], labels[there], counts[there]
@@ -172,7 +172,7 @@ class ValueCounter:
         return float(2**64) / (float(self._below) + 1.0)
 
     def _weights(self, values: Array) -> Real:
-        """How many values each followed one stands for."""
+        """How many values each followed one represents."""
         weights = np.full(len(values), self._weight())
         order = np.argsort(self._often[0])
         often, weight = self._often[0][order], self._often[1][order]

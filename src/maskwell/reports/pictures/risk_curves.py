@@ -175,7 +175,7 @@ ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)  # where the scale may end
 
 @dataclass(frozen=True)
 class Cost:
-    """What a release does to a group of columns: share of records that change, expected and as it came out."""
+    """What a release does to a group of columns: share of records that change, expected and realised."""
 
     label: str
     changed: float
