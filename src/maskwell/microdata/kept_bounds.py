@@ -390,7 +390,7 @@ def _match_hint(release: AnyRelease) -> str:
     if open_ and len(open_) == len(plan.keys):
         return f"no key variable is randomized: add [[protect]] with variables = {[*plan.keys]}"
     if plan.missing == "unchanged" and any(release.file.missing.get(key) for key in plan.keys):
-        return 'records with a missing key value stay as they are: set missing = "category" in [release]'
+        return 'records with a missing key value are not protected: set missing = "category" in [release]'
     if release.file.seen:
         names = json.dumps([*release.file.seen], ensure_ascii=False)
         whole = f"{', '.join(release.file.seen)} shows which records moved: add drop = {names} or use linked"

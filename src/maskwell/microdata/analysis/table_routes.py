@@ -23,7 +23,7 @@ from maskwell.microdata.stages.stage import acting, is_kept, needed_columns
 
 OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
-RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
+RECORDS = "shares of the records, not of the population: this release preserves counts, not weighted counts, of {}"
 SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
 BOUNDABLE = "; ask for its weights ({}) to have weighted shares with a bound of their bias"
 NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"

@@ -99,7 +99,7 @@ class Receipt:
 
     def __repr__(self) -> str:
         kept = [one.invariance if kept_columns(self.groups, one) else "nothing" for one in self.groups]
-        groups = [f"{', '.join(one.variables)} ({what} kept)" for one, what in zip(self.groups, kept, strict=True)]
+        groups = [f"{', '.join(one.variables)} ({what} preserved)" for one, what in zip(self.groups, kept, strict=True)]
         return f"Receipt ({self.audience}) of {self.rows:,} records: {'; '.join(groups) or 'nothing randomized'}"
 
     @property

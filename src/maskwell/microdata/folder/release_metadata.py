@@ -287,7 +287,9 @@ def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
         within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
         how_well = "exactly" if swapped else "on average"
         keeps = (
-            f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
+            f"{KEEPS[group['invariance']]} of {in_words(kept)} are preserved {how_well}"
+            if kept
+            else "counts are not preserved"
         )
         columns, share = in_words([*group["variables"], *group["linked"]]), _changed(group["changed_expected"])
         told.append(
@@ -332,7 +334,7 @@ def _variable(parent: ET.Element, number: int, entry: Entry) -> None:
     if entry.role in REMARKS:
         _add(variable, "notes", REMARKS[entry.role], subject="disclosure control")
     if entry.recoded is not None:
-        _add(variable, "notes", f"Made coarser before the release: {entry.recoded}.", subject="disclosure control")
+        _add(variable, "notes", f"Recoded before the release: {entry.recoded}.", subject="disclosure control")
 
 
 def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attributes: str) -> ET.Element:

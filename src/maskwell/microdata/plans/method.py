@@ -307,7 +307,7 @@ DEMANDS: Mapping[str, Reader[Any]] = {
     "rho": _rho,
 }
 
-_BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
+_BOUNDED = 'for bounds use method = "optimal", or "lowered" for the probability of a match'
 _AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
 _AS_POOLED = "leave it out: all regions of a pool are dealt anew; a smaller k or rate exchanges fewer"
 _NEEDED = {

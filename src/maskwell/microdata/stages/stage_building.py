@@ -312,7 +312,7 @@ class _Counted:
         forgotten = np.flatnonzero((self.mass == 0) & (self.of(self.table.counts) > 0) & ~excluded)
         if len(forgotten):  # records that would stay as they are, unasked
             names = (" / ".join(map(str, self.labels[i])) for i in forgotten.tolist())
-            weightless = 'give these records weights, keep counts (invariance = "counts"), or exclude it'
+            weightless = 'give these records weights, preserve counts (invariance = "counts"), or exclude it'
             absent = "add it to that file with at least one record, or exclude it in the plan"
             elsewhere = protection.counts_from is not None
             raise PlanError(

@@ -235,7 +235,9 @@ def _users_cannot(release: AnyRelease) -> list[str]:
         sentences.append(Note("users-cannot-count", columns=weighted, weights=release.plan.weights))
     every = {column.name for column in release.columns}
     if any(every - {*kept_columns(release.stages, stage)} for stage in release.stages):
-        sentences.append("Trust associations of randomized columns with others outside these tables: they look weaker.")
+        sentences.append(
+            "Rely on associations of randomized columns with others outside these tables: they are weakened."
+        )
     return sentences
 
 
@@ -277,7 +279,7 @@ def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
     protected = [f"{columns_of(stage)}: {plan.protection_of(stage).made_by}" for stage in release.stages]
-    missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
+    missing = "unchanged" if plan.missing == "unchanged" else "are a category like others"
     drawn = "new, from the operating system" if release.keyed is None else Note("draws-are-from-a-secret-key")
     drawn = drawn if release.private else "repeatable, from a seed (demonstration only)"
     return [
@@ -399,7 +401,7 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
         ("Draws", _drawn(release, stage)),
         ("Two releases together", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
-        ("Stay as they are", stay),
+        ("Never changed", stay),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),

@@ -156,7 +156,7 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
     _curve(axes, after, marks.look("after"))
     axes.axhline(FLOOR, color=colour("muted"), linewidth=1)
     axes.set_title("Records with at least this risk")
-    axes.set_xlabel("Chance of a correct match, %")
+    axes.set_xlabel("Probability of a correct match, %")
 
 
 FLOOR = 0.6  # where the scale of records ends; below one record there is none

@@ -65,11 +65,11 @@ def verified_release_report(verified: Verified, folder: str) -> Report:
     answer = f"{folder} is as it was released." if verified.ok else f"{folder} is not as it was released: {failed}."
     signed = any(check.name == "signed hash" for check in verified.checks)
     next_step = (
-        "sign the hash with the report, and keep it apart from the folder"
+        "sign the hash with the report, and store it separately from the folder"
         if verified.ok and not signed
-        else "hand out the public part, and no other"
+        else "publish the public part, and nothing else"
         if verified.ok
-        else "get the folder as it was written, or release anew"
+        else "restore the original folder, or make a new release"
     )
     return Report(
         Paragraph(answer, hang="", split=True),
@@ -115,7 +115,7 @@ def dry_run_report(
     if refused is None:
         body.append(Notes([*_broken_promises(release), *_remarks(release)]))
         return Report(first, body, next_step=f"{command} -o {shlex.quote(folder)}")
-    body += [Notes(_remarks(release)), Notes([refused.hint], word="to keep the limit")]
+    body += [Notes(_remarks(release)), Notes([refused.hint], word="to meet the limit")]
     return Report(first, body, next_step=f"change the plan, then: {command} --dry-run")
 
 

@@ -66,7 +66,7 @@ class Promise:
     @property
     def verdict(self) -> str:
         """In a word."""
-        return "not measured" if self.kept is None else "kept" if self.kept else "not kept"
+        return "not measured" if self.kept is None else "met" if self.kept else "not met"
 
 
 def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
@@ -297,8 +297,8 @@ def utility_rows(release: AnyRelease) -> list[UtilityRow]:
 
 # How a table is kept, by its way, with the columns that stay or within which is randomized
 WAYS = {
-    "as it is": "as it is",
-    "like records": "moves that keep it",
+    "as it is": "already preserved",
+    "like records": "moves that preserve it",
     "unchanged": "{} unchanged",
     "within": "within {}",
 }
