@@ -154,7 +154,7 @@ def test_the_headline_says_where_no_figure_is_known_and_names_no_smaller_one_as_
 def test_a_limit_without_a_figure_is_refused_and_the_ways_out_lead_out() -> None:
     with pytest.raises(InfeasibleError) as caught:
         release_of(SWAPPED, match="0.45")
-    assert "cannot be checked against someone who also uses u" in caught.value.message
+    assert "cannot be checked against an intruder who also uses u" in caught.value.message
     assert 'accept = ["joint-table"]' in caught.value.hint and "one [[protect]]" in caught.value.hint
     accepted = release_of(SWAPPED, match="0.45", accept=["joint-table"])
     assert accepted.risk.joint_table.accepted
@@ -201,7 +201,9 @@ def test_a_figure_that_is_lost_or_larger_once_the_file_is_drawn_is_held_against_
     monkeypatch.setattr(joint_disclosure, "_found", after_the_draw)
     with pytest.raises(InfeasibleError) as caught:
         release_of(APART, match="0.45")
-    assert ("cannot be checked against someone" if lost else "keep a chance above") in caught.value.message
+    assert (
+        "cannot be checked against an intruder" if lost else "keep a probability of a correct match above"
+    ) in caught.value.message
 
 
 def test_published_units_that_are_too_many_have_no_figure() -> None:
@@ -211,7 +213,7 @@ def test_published_units_that_are_too_many_have_no_figure() -> None:
     plan = ReleasePlan.of([APART[0]], accept=["h"], match="0.9", **options)
     with pytest.raises(InfeasibleError) as caught:
         release_table(many, plan, random=SeededRandom(2))
-    assert "someone who also uses h" in caught.value.message and "drop the unit" in caught.value.hint
+    assert "an intruder who also uses h" in caught.value.message and "drop the unit" in caught.value.hint
     for accept in ([], ["h", "joint-table"]):  # the units are not published, or the intruder is left out
         plan = ReleasePlan.of([APART[0]], accept=accept, match="0.9", **options)
         assert release_table(many, plan, random=SeededRandom(2)).release.risk.headline["kept"]

@@ -79,7 +79,7 @@ def test_a_plan_that_is_not_kept_ends_with_status_1_when_tried_out_and_is_refuse
     assert lines[0].startswith("The plan would be refused: ") and lines[0].endswith("the limit is 50 %.")
     assert lines[1].startswith("Highest risk: sex = ") and "above 100 %" not in " ".join(lines)
     assert lines[-1] == "Next: change the plan, then: maskwell release people.csv --plan weak.toml --dry-run"
-    refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="keep a chance above 0.5")
+    refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="correct match above 0.5")
     assert not Path("out").exists()
 
 

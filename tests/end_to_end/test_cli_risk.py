@@ -54,11 +54,12 @@ RECEIPT = ["--receipt", "out/internal/receipt.json"]
 
 def test_a_bound_decides_the_exit_status_with_weights_and_contributions_in_lines_that_fit(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
-    assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
+    first = "1 of 8 records is above the limit of 50 %: an intruder who knows town, job identifies it with certainty."
+    assert " ".join(lines[0:2]).startswith(first)
     assert lines[1] == "Highest risk: town = A, job = baker (1 record, 100 %)."
     kept = run("risk", "people.csv", "--keys", "town", "--match", "0.5").out
-    assert kept.startswith("No record is above the limit of 50 %: who knows town of a person finds no record with a")
-    assert "Found most easily" not in kept
+    assert kept.startswith("No record is above the limit of 50 %: an intruder who knows town identifies no record")
+    assert "Highest risk" not in kept
     assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
     name = "a_very_long_name_of_a_column_that_somebody_made_by_joining_many_words"
     Path("odd.csv").write_text(f'{name},job\n"on two\nlines",x\nb,y\nb,y\n', encoding="utf-8")
@@ -109,7 +110,7 @@ def test_the_first_line_says_whether_the_bound_is_kept_and_nobody_is_above_certa
     asked = ["risk", "people.csv", "--keys", "job", "--receipt", "still/internal/receipt.json"]
     for more, status in ((["--match", "1"], 0), (["--match", "0.5"], 1), ([], 0)):
         first = " ".join(run(*asked, *more, status=status).out.split("risk (")[0].split())
-        assert "above 100 %" not in first and "can be found with certainty" in first
+        assert "above 100 %" not in first and "can be re-identified with certainty" in first
 
 
 def test_pictures_and_records_and_bad_input_by_name(released: Path) -> None:

@@ -151,7 +151,7 @@ def test_two_columns_that_tell_together_or_are_weights_are_named() -> None:
     people["w"][0] = people["w"][20]
     error = refusal(["half", "group"], people, weights="w", drop=["age"])
     assert [one["of"] for one in error.objects["found"]] == ["half", "group"]  # type: ignore[attr-defined]
-    assert error.message == "unchanged columns tell too much: w (half 99.8 %; group 99.8 %)"
+    assert error.message == "unchanged columns reveal too much: w (half 99.8 %; group 99.8 %)"
     region = [str(i % 4) for i in range(400)]
     data = {"region": region, "town": [f"{r}{i % 2}" for i, r in enumerate(region)], "sex": PEOPLE["sex"]}
     plan = ReleasePlan.of([{"variables": "town", "within": "region", "method": "sequential"}], drop=["sex"])
@@ -300,7 +300,7 @@ def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
     column = [ids[0]] * (len(table) - len(ids)) + ids
     monkeypatch.setattr(type(release), "columns", [*release.columns, release.columns[0]], raising=False)
     pq.write_table(table.set_column(0, release.columns[0].name, pa.array(column)), written)
-    refused(PublishError, f"'{release.columns[0].name}' tells the records apart", check_rows, written, release)
+    refused(PublishError, f"'{release.columns[0].name}' distinguishes the records", check_rows, written, release)
 
 
 # ---- columns together, and columns that are mostly empty

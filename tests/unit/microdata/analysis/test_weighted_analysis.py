@@ -202,7 +202,7 @@ def test_routes_of_tables_of_units_swaps_linked_columns_and_biased_counts() -> N
     fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
     found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)
     assert route_of(found, ["roof"]).kind == "exact"
-    refused(ParameterError, "does not tell how much of sex was changed", route_of, found, ["sex"])
+    refused(ParameterError, "does not state how much of sex was changed", route_of, found, ["sex"])
     group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
     assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
     assert not is_kept([group], ["roof_group", "sex"])

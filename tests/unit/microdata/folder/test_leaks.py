@@ -142,7 +142,7 @@ def parquet(folder: Path, metadata: dict[bytes, bytes] | None, of_column: dict[b
         ({b"pandas": b'{"columns": [{"name": "roof"}]}'}, None, None),
         ({b"pandas": b'{"columns": [{"name": "pid"}]}'}, None, "name a column"),
         ({b"note": STAGES[0].design.fingerprint.encode()}, None, "hold a secret"),
-        (None, {b"maskwell": b'{"design": "sha256:00"}'}, "tell the design"),
+        (None, {b"maskwell": b'{"design": "sha256:00"}'}, "reveal the design"),
     ],
 )
 def test_what_a_file_says_about_itself(
@@ -170,7 +170,7 @@ def test_a_column_that_tells_the_records_apart(tmp_path: Path, value: Callable[[
     rows = [(*row, value(i)) for i, row in enumerate(drawn(ROWS, COLUMNS, STAGES))]
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "line"], rows)
     if numbered:
-        refused(PublishError, "'line' tells the records apart", check_public, tmp_path / "p", release)
+        refused(PublishError, "'line' distinguishes the records", check_public, tmp_path / "p", release)
     else:
         check_public(tmp_path / "p", release)
 

@@ -159,8 +159,8 @@ def test_earlier_matrices_keep_the_draws_of_a_corrected_file(place: Path) -> Non
 def test_what_is_said_of_two_releases_names_what_is_known_and_what_is_not_at_hand(place: Path) -> None:
     released("one")
     told = beyond("two", plan_of("0.3"))["words"]
-    assert "if all these files hold the same persons" in told
-    assert "knows region and sex of somebody and nothing else" in told  # of a record more may be found
+    assert "if all these files hold the same people" in told
+    assert "knows only region and sex of a person" in told  # of a record more may be found
     Path("one").rename("elsewhere")
     again = beyond("two", plan_of("0.3"))
     assert again["match_together"] is None and "is not known" in again["words"]

@@ -188,7 +188,7 @@ def test_receipts_and_stages_come_back_unless_they_were_changed(tmp_path: Path) 
     public, internal = (load_receipt(made.folder / part / "receipt.json") for part in ("public", "internal"))
     assert [group.design is None for group in public.groups] == [True, False]
     assert [stage.variables for stage in stages_of(internal)] == [("roof",), ("sex",)]
-    refused(ParameterError, "public receipt does not tell", stages_of, public)
+    refused(ParameterError, "public receipt does not contain", stages_of, public)
     path = made.public / "receipt.json"
     path.write_text(path.read_text().replace('"truth": "1"', '"truth": "2"'))
     refused(DataFileError, "cannot be read", load_receipt, path)

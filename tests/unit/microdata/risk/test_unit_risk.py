@@ -70,8 +70,8 @@ def test_a_household_is_found_as_a_slow_twin_says_and_as_easily_as_its_members()
     assert release.risk.after.max_risk <= units.after.max_risk <= units.after.max_bound <= 1
     assert units.after.max_risk == pytest.approx(max(one_of(chance, release.file.members.units).values()))
     said = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
-    assert "At least one of the records with the same hid is found with a chance of up to" in said
-    assert "the limit is for single records" in said
+    assert "At least one of the records with the same hid is re-identified with a probability of up to" in said
+    assert "the limit applies to single records" in said
 
 
 def one_of(chances: Any, units: Any) -> dict[int, float]:

@@ -190,7 +190,7 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and
     shift = matrix(stage) @ stage.counts - stage.counts
     np.testing.assert_allclose(shift, [-0.65, 1.45, -0.80], atol=1e-9)
     assert isinstance(stage.design, Sparse)
-    with pytest.raises(PlanError, match="another file does not keep this file's counts"):
+    with pytest.raises(PlanError, match="another file does not preserve this file's counts"):
         build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
     other = tmp_path / "last_year.csv"
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
@@ -295,7 +295,7 @@ REFUSED: dict[str, tuple[list[str], Counts, dict[str, Any], type[MaskwellError],
     ),
     "two categories of a matrix for one label": (
         *(["x"], {(1,): 3, (2,): 4}, fixed(matrix=np.eye(3).tolist(), categories=["1", "1.0", "2"])),
-        *(PlanError, "stand for one value", "1"),
+        *(PlanError, "denote one value", "1"),
     ),
 }
 

@@ -265,7 +265,9 @@ def test_receipts_state_wider_errors_where_not_every_draw_is_released() -> None:
     (before,), (after,) = plain["tables"], wider["tables"]
     for name in ("bias", "error"):
         assert after["counts"][name] > before["counts"][name]
-    assert "drawn until it kept a limit" in " ".join(wider["advice"]) and "drawn until" not in " ".join(plain["advice"])
+    assert "redrawn until it met a disclosure limit" in " ".join(wider["advice"]) and "drawn until" not in " ".join(
+        plain["advice"]
+    )
     read = receipt_from_dict(wider)
     assert read.kept_share == pytest.approx(release.kept_share, abs=1e-4) and receipt_from_dict(plain).kept_share == 1
     drawn = release_table(data, plan, random=SeededRandom(1)).data
