@@ -54,9 +54,11 @@ RECEIPT = ["--receipt", "out/internal/receipt.json"]
 
 def test_a_bound_decides_the_exit_status_with_weights_and_contributions_in_lines_that_fit(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
-    first = "1 of 8 records is above the limit of 50 %: an intruder who knows town, job identifies it with certainty."
-    assert " ".join(lines[0:2]).startswith(first)
-    assert lines[1] == "Highest risk: town = A, job = baker (1 record, 100 %)."
+    first = (
+        "1 of 8 records is above the limit of 50 %: an intruder who knows town and job identifies it with certainty."
+    )
+    assert " ".join(" ".join(lines[:2]).split()) == first
+    assert lines[2] == "Highest risk: town = A, job = baker (1 record, 100 %)."
     kept = run("risk", "people.csv", "--keys", "town", "--match", "0.5").out
     assert kept.startswith("No record is above the limit of 50 %: an intruder who knows town identifies no record")
     assert "Highest risk" not in kept

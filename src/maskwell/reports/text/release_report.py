@@ -30,7 +30,7 @@ from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text import release_headline as head
 from maskwell.reports.text import release_words as words
-from maskwell.reports.text.names_in_words import NAME, names_in_short
+from maskwell.reports.text.names_in_words import NAME, keys_in_words, names_in_short
 
 LABEL_WIDTH = 18
 
@@ -80,7 +80,8 @@ def verified_release_report(verified: Verified, folder: str) -> Report:
 
 def risk_grid(risk: RiskReport) -> Grid:
     """What is measured, before and after."""
-    return Grid([f"risk{words.ROUNDED}", "before", "after"], [[*map(_plain, row)] for row in words.risk_rows(risk)])
+    rows = [[*map(_plain, row)] for row in words.risk_rows(risk)]
+    return Grid([f"risk{words.ROUNDED}", "before", "after"], rows, widest=words.WIDEST)
 
 
 def dry_run_report(
@@ -397,7 +398,7 @@ def _risk_answer(report: RiskReport) -> str:
         both_sure = at_least(report.after.max_risk, 1)
         before = count(report.before.uniques or 0) if both_sure else words.chance(report.before.max_risk)
         return f"{head.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
-    who = f"an intruder who knows {names_in_short(report.keys)}"
+    who = f"an intruder who knows {keys_in_words(report.keys)}"
     if report.threshold is None:
         return f"{_unique_or_less(report, who)}."
     bound, now = words.chance(report.threshold), report.before
@@ -433,7 +434,7 @@ def _unique_or_less(report: RiskReport, who: str) -> str:
     if not certain or certain != now.uniques:
         return f"A{who[1:]} identifies {_who_is_found(report)}"
     records = f"{count(certain)} of {counted(now.records, 'record', 'records')}"
-    return f"{records} {'is' if certain == 1 else 'are'} unique on {names_in_short(report.keys)}"
+    return f"{records} {'is' if certain == 1 else 'are'} unique on {keys_in_words(report.keys)}"
 
 
 def _file_grid(report: RiskReport) -> Grid:
@@ -450,7 +451,7 @@ def _file_grid(report: RiskReport) -> Grid:
         rows.insert(1, ["… not knowing who is in the sample", expected_number(file.expected_reidentifications)])
         rows[2:2] = [[name, _plain(read(file))] for name, read in words.IN_SAMPLE]
     rows += [[name, _plain(before)] for name, before, _ in words.unit_rows(report.units) if before != words.NONE]
-    return Grid([f"in the file{words.ROUNDED}", ""], rows)
+    return Grid([f"in the file{words.ROUNDED}", ""], rows, widest=words.WIDEST)
 
 
 def _variables(added: Sequence[VariableContribution]) -> Grid:

@@ -194,6 +194,9 @@ MEASURES: tuple[tuple[str, Read], ...] = (
 )
 
 
+WIDEST = 46  # of the names of these measures
+
+
 def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
     """What is measured, before and after; a row that says nothing is left out."""
     before, after = risk.before, risk.after
