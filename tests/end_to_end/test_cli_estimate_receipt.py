@@ -156,8 +156,8 @@ def test_whose_shares_they_are(survey: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name, saying in {
         "region": records,
         "job": records,
-        "edu": "Every record counts with its weight (w).",
-        "area": "Every record counts with its weight (w).",
+        "edu": "Every record counts with its weight (w), as the receipt says.",
+        "area": "Every record counts with its weight (w), as the receipt says.",
     }.items():
         text = run(*estimate("--columns", name)).out.splitlines()
         assert text[1].startswith(saying), name
@@ -172,7 +172,7 @@ def test_fixed_designs_take_the_weights_of_the_receipt(survey: Path, monkeypatch
     monkeypatch.chdir(survey)
     unasked, asked = (run(*estimate("--columns", "sex", *more, "--json")).json() for more in ([], ["--weights", "w"]))
     assert unasked["estimates"] == asked["estimates"]
-    assert unasked["flags"][0] == "every record counts with its weight (w)"
+    assert unasked["flags"][0] == "every record counts with its weight (w), as the receipt says"
     assert asked["flags"] == unasked["flags"][1:]
     refused(*estimate("--columns", "sex", "--method", "ml"), saying="every record counts with its weight (w)")
 
@@ -188,7 +188,7 @@ def test_missing_values_that_were_randomized_count_unasked(survey: Path, monkeyp
 def test_the_readme_says_what_is_kept(survey: Path) -> None:
     text = " ".join((survey / "README.md").read_text().split())
     assert "tables weighted with w are biased" in text
-    assert "if every record counts with its weight (w); numbers of records are not kept" in text
+    assert "if every record counts with its weight (w); numbers of records are not preserved" in text
     assert "Values of job were swapped between records; counts of job are preserved exactly" in text
     assert "Tables of columns that were not randomized are weighted as in any survey (w)." in text
 

@@ -95,7 +95,7 @@ def test_neither_the_kind_of_file_nor_a_label_of_the_codebook_changes_the_design
 
 def test_everything_says_what_a_key_does(waves: tuple[list[str], list[str]]) -> None:
     text = " ".join(run("release", "--new-key", "other.key").out.split())
-    assert "A report that changed shows that the true value changed" in text
+    assert "A report that changed under the same matrix proves that the true value changed" in text
     assert "a report that changed shows that the true value did" in " ".join(run("release", "--help").out.split())
     Path("plan.toml").write_text(HEAD + UNIFORM)
     lines = run("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "-o", "one").out

@@ -116,7 +116,7 @@ def test_records_in_small_groups_are_named_or_refused_by_the_bound_on_a_match() 
     )
     column = [i if i % 8 == 1 else -(i % 3) for i in range(400)]
     release = released(["group"], {**PEOPLE, "x": column}, drop=["age"], keys=["group"])
-    assert "x identifies records: 12.5 % are alone with their value; coarsen x, or drop it" in release.warnings
+    assert "x identifies records: 12.5 % have a unique value; coarsen x, or drop it" in release.warnings
     assert release.side_channel_risk.chance == 1 and release.side_channel_risk.words in release.warnings
 
 
@@ -145,7 +145,7 @@ def test_two_columns_that_tell_together_or_are_weights_are_named() -> None:
     data = {"a": a.tolist(), "k": k.tolist(), "x": (a ^ k).astype(str).tolist(), "copy": (a ^ k).tolist()}
     found = refusal(["x"], data, keys=["k", "x"]).objects["found"]
     assert [(one["column"], one["by"]) for one in found] == [("a", "k"), ("copy", "value")]  # type: ignore[attr-defined]
-    assert "worked out from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
+    assert "inferred from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
     half = ["a" if group in "23" else "b" for group in PEOPLE["group"]]
     people = {**PEOPLE, "half": half, "w": [float(group) for group in PEOPLE["group"]]}
     people["w"][0] = people["w"][20]
@@ -254,7 +254,7 @@ def person_file(tmp_path: Path) -> str:
 
 
 def test_ids_are_refused_before_anything_is_written(person_file: str, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"pb030 \(100 % alone\), rb030 \(100 % alone\), "):
+    with pytest.raises(PlanError, match=r"pb030 \(100 % unique\), rb030 \(100 % unique\), "):
         mw.release(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
@@ -273,7 +273,7 @@ def test_a_first_plan_publishes_no_ids_and_works(
     text = first_plan(person_file)
     plan = read_plan(text)
     assert plan.id == "pid" and {*plan.drop} >= {"pb030", "rb030", "hid"}
-    assert "pb030 identifies records: 100 % are alone with their value" in text
+    assert "pb030 identifies records: 100 % have a unique value" in text
     assert "hsize" in plan.randomized
     assert re.search(r"hsize can be (recomputed|worked out) from hid", " ".join(text.replace("#", "").split()))
     mw.release(person_file, plan, str(tmp_path / "out"))

@@ -89,7 +89,7 @@ def test_users_get_weighted_shares_without_bias_and_unweighted_ones_with_a_bound
     found = estimate_released(file, receipt, ["job"])
     assert found.route.kind == "kept" and found.estimate.bias is None
     assert "every record counts with its weight (w_1)" in "".join(found.remarks)
-    assert "numbers of records are not kept" in (public / "README.md").read_text().replace("\n  ", " ")
+    assert "numbers of records are not preserved" in (public / "README.md").read_text().replace("\n  ", " ")
     assert "Make unbiased tables of region, sex, job without the weights (w_1)" in _shown(
         tmp_path / "r/internal/report.html"
     )

@@ -168,8 +168,8 @@ def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     assert release.risk is not None and release.risk.after is not None
     above = f"{release.risk.after.records_above} of {FILE.n} records"
     told = f"The plan would be refused: {above} have a probability of a correct match of up to "
-    assert dry[0].startswith(told) and dry[0].endswith("(limit 1 %).")
-    assert dry[1].startswith("Highest risk: region = ") and "k-anonymity" not in " ".join(dry)
+    assert dry[0].startswith(told) and " ".join(dry[:2]).split("Highest risk")[0].rstrip().endswith("(limit 1 %).")
+    assert "Highest risk: region = " in " ".join(dry) and "k-anonymity" not in " ".join(dry)
     assert dry[-1] == "Next: change the plan, then: maskwell release a --plan b --dry-run"
 
 
@@ -242,7 +242,7 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
         "depending on income" in words
         and "1 record has a higher probability than before, by up to 50.0 percentage points." in words
     )
-    assert "With the same keys" in words
+    assert "With the same key values" in words
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -304,7 +304,7 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     assert "Preserved on average: counts of region, sex. Not preserved, users need the matrix: income" in text
     groups = public_receipt(release)["groups"]
     done, advice = processing(groups), advice_of(groups, None)
-    assert "counts of region and sex are kept on average" in done[0] and "counts are not kept" in done[1]
+    assert "counts of region and sex are preserved on average" in done[0] and "counts are not preserved" in done[1]
     assert "biased" in advice[1]
     assert {name: about["invariant"] for name, about in release.to_dict()["variables"].items()} == {
         "region": True,

@@ -153,7 +153,7 @@ def test_missing_values_that_were_randomized_are_a_category_unasked() -> None:
     found = estimate_released(made.data, receipt, ["edu"])
     assert "missing" in found.estimate.categories and found.estimate.n == 100 and not found.dropped
     dropped = estimate_released(made.data, receipt, ["edu"], missing="drop")
-    assert any("ratios, approximate" in flag for flag in dropped.estimate.flags)
+    assert any("ratios, and approximate" in flag for flag in dropped.estimate.flags)
     counts = [made.data["edu"].count(label) for label in dropped.estimate.categories]
     assert dropped.estimate.standard_error == pytest.approx(estimate_unknown(Released.of(counts)).standard_error)
     refused(MissingValueError, "", estimate_released, made.data, receipt, ["edu"], missing="error")
@@ -215,7 +215,7 @@ def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
     rows = [cell for cell in product("xy", "uv", "st") for _ in range(5)]
     made = tuple(group_of(stage_within(rows, "abc", names)) for names in (["a"], ["b", "c"]))
     found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
-    assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
+    assert assigned(route_of(found, ["a", "b", "c"])) is None  # computed from the file
     found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
     both = assigned(route_of(found, ["a", "b", "c"]))
     assert [columns for columns, _ in both] == [("a",), ("b", "c")]

@@ -81,14 +81,14 @@ OF_GROUPS = ("theta", "changed_exactly", "clearance", "stage", "counts")
 LONG: list[dict[str, Any]] = [{"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345}]
 WORDS = ("README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json")
 LEAKS: list[tuple[str, Callable[[Path], Any]]] = [
-    *(("none of the files", added(name)) for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")),
-    (r"ddi.xml .* not there", lambda folder: (folder / "ddi.xml").unlink()),
-    ("no file of its own", linked),
+    *(("does not belong in a public folder", added(name)) for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")),
+    (r"ddi.xml .* missing", lambda folder: (folder / "ddi.xml").unlink()),
+    ("not a regular file", linked),
     *((f"'{field}', which is internal", receipt_with(**{field: 1})) for field in FIELDS),
     *((f"'{field}', which is internal", receipt_with(0, **{field: 1})) for field in OF_GROUPS),
     ("internal receipt", receipt_with(audience="internal")),
     ("it holds the matrix of roof", receipt_with(0, design=WITHHELD)),
-    ("how it came about", receipt_with(1, design=GIVEN)),
+    ("records its provenance", receipt_with(1, design=GIVEN)),
     *(("too many digits", receipt_with(0, **more)) for more in LONG),
     *(("holds a secret", ended(name, KEY.lower())) for name in WORDS),
     # matrices for all likely counts could be tried until one has this fingerprint, with labels or without

@@ -143,7 +143,7 @@ def with_release(entries: str) -> str:
 BAD = {
     "nothing": ("", "protects nothing"),
     "no TOML": ("keys = [", "is not TOML"),
-    "unknown table": ('[relaese]\nkeys = ["sex"]', "no key 'relaese'"),
+    "unknown table": ('[relaese]\nkeys = ["sex"]', "unknown setting 'relaese'"),
     "one bracket": ('[protect]\nvariables = "sex"', r"\[protect\] is one table"),
     "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: unknown setting 'wieghts'"),
     "type of match": (with_release("match = 'half'\nkeys = ['sex']"), "match must be a finite number, not 'half'"),

@@ -158,7 +158,7 @@ def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
     data = people(300)
     keys, drop = ["sex", "hsize"], ["roof", "relat"]
     error = refused(PlanError, "hid", assessed, data, ["hsize"], keys, drop=drop)
-    assert "hsize can be counted again" in str(error.objects["found"])
+    assert "hsize can be recomputed by counting" in str(error.objects["found"])
     release = assessed(data, ["hsize"], keys, drop=drop, accept=["village"])
     units = release.risk.units
     assert {*units.seen_by} == {"village", "income"}

@@ -234,7 +234,7 @@ def test_sums_of_weights_are_not_said_to_be_kept_by_methods_that_keep_counts(how
         ReleasePlan.of([{"variables": "x", **how, **more}], weights="w") for more in ({}, {"invariance": "weights"})
     ]
     unequal = {("x",): replace(table, weights=weights, squares=weights**2)}
-    raised = refused(PlanError, "does not keep the sums of weights of this file", build_stages, plans[1], unequal)
+    raised = refused(PlanError, "does not preserve the sums of weights of this file", build_stages, plans[1], unequal)
     assert "leave out invariance" in raised.hint
     assert build_stages(plans[0], unequal)[0].invariance == "counts"
     alike = {("x",): replace(table, weights=table.counts * 2.0, squares=table.counts * 4.0)}
