@@ -30,7 +30,7 @@ from bench.measure import on_one_core
 
 SECTIONS = {
     "Randomizing and tallying": speed,
-    "Beside other libraries": peers,
+    "Comparison with other libraries": peers,
     "Columns of labels and sets": report_columns,
     "Proofs": proofs,
     "Planning": planning,

@@ -246,7 +246,7 @@ def live_line(count: int, bar: str = "100 ms, equal to a recount of 10,000,000")
     return Line(
         f"live estimates of {count:,} reports",
         f"three questions {1000 * seconds['shares']:.0f} ms, a table of two {1000 * seconds['table']:.0f} ms",
-        f"a recount takes {recount:.1f} s and tells the same",
+        f"a recount takes {recount:.1f} s and matches",
         bar,
     )
 

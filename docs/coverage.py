@@ -277,38 +277,39 @@ def simulated_line(row: Simulated) -> str:
 
 
 TEXT = """\
-# How often the intervals cover
+# Coverage of the intervals
 
-An interval of level 0.95 should hold the true share in 95 of 100 surveys. This page shows how often it does when n is
-small or the category is rare. The first two tables are not simulated: the chances of all counts that n respondents can
-give are summed. The page is written by `python -m docs.coverage`, and the tests work out some of its cells again.
+This page shows the coverage of maskwell's confidence intervals when n is small or the category is rare. An interval of
+level 0.95 should contain the true share in 95 of 100 surveys. The first two tables are not simulated: they sum the
+probabilities of all counts that n respondents can give. `python -m docs.coverage` writes the page, and the tests
+recompute some of its cells.
 
-Each cell has the coverage at the true share of its line and, in brackets, the least coverage over all shares at which
-0 to 10 people in the sample are expected to belong to the category.
+Each cell shows the coverage at the true share of its line and, in brackets, the smallest coverage over all shares at
+which 0 to 10 people in the sample are expected to belong to the category.
 
-## Designs where one count tells each share
+## Designs in which one count determines each share
 
-A k-ary design reports category j with chance b + (a − b)π_j. Sets and bits name it with such a chance, too, and so do
-two reports for two truths. Each estimate is a line in one binomial count, and any interval for that count carries
-over. Wald intervals fail: where nobody happens to report a rare category, the estimated error is far too small, or
-zero. Score intervals (Wilson's) are right on average, but too short where fewer than about three reports are
-expected. Exact intervals (Clopper and Pearson's) never cover less than they say.
+A k-ary design reports category j with probability b + (a − b)π_j. Sets and bits contain it with such a probability,
+too, and so do two reports for two truths. Each estimate is a linear function of one binomial count, so any interval
+for that count applies. Wald intervals fail: if nobody happens to report a rare category, the estimated error is far
+too small, or zero. Score intervals (Wilson's) are right on average, but too short if fewer than about three reports
+are expected. The coverage of exact intervals (Clopper and Pearson's) is never below the level.
 
 | design | n | by chance | true share | wald | score | exact |
 |---|---|---|---|---|---|---|
 {one}
 
-The default is `score`, and `exact` where some category is named by fewer than ten reports and chance alone makes
-fewer than five of them. The column *by chance* has the number of reports that name a category to which nobody
+The default is `score`. It is `exact` if fewer than ten reports name some category and the device alone produces fewer
+than five of them. The column *by chance* shows the expected number of reports that name a category to which nobody
 belongs.
 
 ## Other designs
 
 With more reports than categories, as in Kuk's device, and for several questions together, no single binomial count
-tells a share. There is always one that has the same variance at every true share, though, and its intervals serve:
-the `score` interval of this count and, where it is small, the `matched` one, which is the exact interval of this
-count ([how it is made](intervals.md#how-each-is-made)). Nothing guarantees the level of a matched interval. In every
-design that we listed out it covers at least as often as it says.
+determines a share. But some binomial count always has the same variance at every true share. maskwell uses the `score`
+interval of this count and, if it is small, the `matched` interval, which is the exact interval of this count
+([definition](intervals.md#definitions-of-the-intervals)). No theorem guarantees the level of a matched interval. In
+every design that we enumerated, its coverage is at least the level.
 
 | design | n | true share | wald | score | default |
 |---|---|---|---|---|---|
@@ -316,16 +317,16 @@ design that we listed out it covers at least as often as it says.
 
 ## The intercept of a logistic regression
 
-The [intervals of coefficients](regression.md#intervals) are for log odds. Near zero shares these have no finite
-estimate in many samples, and Wald has no interval there, which counts as not covering. The profile of the likelihood
-has one in every sample, with no end on one side where the estimate is infinite. By default it is used where the
-log-likelihood is not close to a parabola. The brackets have the least coverage over log odds from −5 to 0.
+The [intervals of coefficients](regression.md#intervals) are for log odds. For shares near zero, many samples have no
+finite estimate of the log odds. Wald then has no interval, which counts as a miss. The profile of the likelihood gives
+an interval in every sample, unbounded on one side if the estimate is infinite. By default it is used if the
+log-likelihood is not close to a parabola. The brackets show the smallest coverage over log odds from −5 to 0.
 
 | design | n | true log odds | wald | profile | default |
 |---|---|---|---|---|---|
 {logit}
 
-## Check a cell yourself
+## Checking a cell
 
 ```pycon
 >>> from docs.coverage import ONE_COUNT
@@ -339,19 +340,19 @@ log-likelihood is not close to a parabola. The brackets have the least coverage 
 
 ## Surveys with clusters and weights
 
-Under a sampling plan the intervals rest on estimated variances and on quantiles of t, and nothing exact can be said.
+Under a sampling plan, the intervals use estimated variances and quantiles of t, so no exact figures are available.
 Here are {runs:,} simulated surveys for each line: 4 strata with 4 clusters of 10 people, and lognormal weights whose
-logarithms have a standard deviation of 0.7. *Alike* is the intraclass correlation within clusters. The standard error
-of a coverage of .95 is .005.
+logarithms have a standard deviation of 0.7. The column *alike* shows the intraclass correlation within clusters. The
+standard error of a coverage of .95 is .005.
 
 | design | true share | alike | wald | default |
 |---|---|---|---|---|
 {simulated}
 
-The variance of 16 clusters is often far too small where the category is rare, so that Wald intervals cover too seldom.
-The default is `wald`, as in other survey software, only where at least 30 people are estimated to be in every category
-and as many outside of it. With fewer it is `score` with an effective number of reports, which is never larger than the
-one that the weights allow. It is `matched` where counts are very small or a standard error is zero.
+If the category is rare, the variance estimated from 16 clusters is often far too small, so the coverage of Wald
+intervals is too low. The default is `wald`, as in other survey software, only if at least 30 people are estimated to
+be in every category and as many outside it. With fewer, it is `score` with an effective number of reports, which never
+exceeds the number that the weights allow. It is `matched` if counts are very small or a standard error is zero.
 """
 
 

@@ -25,7 +25,7 @@ def numbered(k: int) -> mw.Categories:
 
 
 def flat_tail(k: int, m: int, parity: int) -> mw.designs.Dense:
-    """M reports for k truths: one for each truth, which makes it ``parity`` times as likely; the rest tell nothing."""
+    """M reports for k truths: one for each truth, which makes it ``parity`` times as likely; others are flat."""
     total = parity + m - 1
     return mw.designs.Dense.of([[Fraction(parity if i == j else 1, total) for j in range(k)] for i in range(m)])
 
@@ -84,21 +84,21 @@ def _of_parity() -> list[Statement]:
         ),
         Statement(
             "section 1, after Theorem 1.2",
-            "and no larger parity does",
-            "parity 9.01, belief 0.1",
+            "no larger parity does",
+            "parity 9.01, prior 0.1",
             f"becomes {float(above):.4f}",
             above > Fraction(1, 2),
         ),
         Statement(
             "Theorem 1.2",
-            "β-factor privacy is parity up to β, and no more",
-            "β = 4; with parity 4.01, belief 0.0001",
+            "β-factor privacy is equivalent to parity up to β",
+            "β = 4; with parity 4.01, prior 0.0001",
             f"parity {mw.Demand.from_beta(4).gamma_exact}; grows {float(ratio):.4f} times",
             mw.Demand.from_beta(4).gamma_exact == 4 < ratio,
         ),
         Statement(
             "section 1",
-            "for any η and m ≥ k there is a design of parity η",
+            "for any η and m ≥ k a design of parity η exists",
             "k = 3, m = 5, η = 7",
             f"parity {flat_tail(3, 5, 7).parity_exact()}",
             flat_tail(3, 5, 7).parity_exact() == 7,
@@ -130,7 +130,7 @@ def _of_regions() -> list[Statement]:
     return [
         Statement(
             "Lemma 3.1",
-            "said in one direction only, a demand asks for the same",
+            "a demand stated in one direction only is equivalent",
             "ρ 0.1 to 0.5 as the steps 0.5, 0.9, 1",
             f"B = {canonical}",
             canonical == rho,
@@ -144,7 +144,7 @@ def _of_regions() -> list[Statement]:
         ),
         Statement(
             "Lemma 3.2",
-            "events are no worse than single categories",
+            "Bayes factors of events stay within those of single categories",
             "k = 4, q = 2, γ = 3: 14 events, 6 reports",
             f"Bayes factors {min(factors):.4f} to {max(factors):.4f}",
             min(factors) >= 1 / 3 - 1e-12 and max(factors) <= 3 + 1e-12,
@@ -158,7 +158,7 @@ def _of_regions() -> list[Statement]:
         ),
         Statement(
             "eqs. (3.6), (3.7)",
-            "all Bayes factors lie between 1/γ and γ, both reached",
+            "all Bayes factors are between 1/γ and γ, and both are reached",
             "k = 3, γ = 4",
             f"{min(ends):.4f} to {max(ends):.4f}",
             math.isclose(min(ends), 1 / 4) and math.isclose(max(ends), 4),
@@ -174,7 +174,7 @@ def _of_merging() -> list[Statement]:
     return [
         Statement(
             "Remark 4.1",
-            "proportional rows can be added up; nothing changes",
+            "adding proportional rows gives an equivalent design",
             "rows (.3, .1), (.3, .1), (.4, .8)",
             f"{len(merged.rows)} rows; {mw.planning.order_of(halves, mw.designs.Dense.of(merged.rows)).verdict}",
             mw.planning.order_of(halves, mw.designs.Dense.of(merged.rows)).verdict == "equivalent"
@@ -227,7 +227,7 @@ def _of_admissibility() -> list[Statement]:
         ),
         Statement(
             "Lemma 4.3",
-            "a report that tells nothing can be shared out",
+            "an uninformative report can be divided among the others",
             "rows (.2, .2), (.6, .2), (.2, .6)",
             f"becomes rows (.75, .25), (.25, .75); first garbling row {_row(flat.garbling()[0])}",
             flat.design == mw.designs.Uniform.from_gamma(3, numbered(2)) and flat.garbling()[0] == [Fraction(1, 5)] * 2,
@@ -253,9 +253,9 @@ def _of_the_best() -> list[Statement]:
     return [
         Statement(
             "Proposition 4.1",
-            "for k = 2 one design of parity γ tells at least as much as all others",
+            "for k = 2 one design of parity γ is at least as informative as all others",
             "γ = 3.5, against P₂",
-            f"{_row(optimum.exact_matrix()[0])} tells more",
+            f"{_row(optimum.exact_matrix()[0])} is more informative",
             mw.planning.order_of(optimum, two).verdict == "first",
         ),
         Statement(
@@ -281,7 +281,7 @@ def _of_the_best() -> list[Statement]:
         ),
         Statement(
             "section 5",
-            "joining categories has infinite parity unless all are joined",
+            "merging categories has infinite parity unless all are merged",
             "3 categories into 2, into 1",
             "∞ and 1",
             mw.designs.Dense.of([[1, 1, 0], [0, 0, 1]]).parity() == math.inf

@@ -33,7 +33,7 @@ def _trace() -> list[Erratum]:
             "Theorem 4.4 (a)",
             "γᵏ/(γ+k−1)",
             "γk/(γ+k−1)",
-            f"k = 3, γ = 2: no trace above {bound:.4g} by linear program; as it stands 2",
+            f"k = 3, γ = 2: no trace above {bound:.4g} by linear program; as printed 2",
             math.isclose(bound, 1.5, rel_tol=1e-9),
         ),
         Erratum(
@@ -43,7 +43,7 @@ def _trace() -> list[Erratum]:
             "proof of Theorem 4.4 (b)",
             "aⱼ = γ/(1−γ) · (1 − Σa)",
             "aⱼ = (γ − Σa)/(γ−1)",
-            f"k = 3, γ = 2: diagonal {diagonal[0][0]}; as it stands {stands}, right {right}",
+            f"k = 3, γ = 2: diagonal {diagonal[0][0]}; as printed {stands}, correct {right}",
             stands == 1 and right == diagonal[0][0],
         ),
     ]
@@ -69,9 +69,9 @@ def _not_unique() -> Erratum:
         CHAI,
         "Lemma 4.2",
         "P = DA only with D = C",
-        "more D do when rows depend; the conclusion stands",
-        f"rows (.5, .3), (.2, .4), (.3, .3): DA = CA with D ≠ C; and P {order}",
-        product(D, A) == product(C, A) and C != D and order == "tells more",
+        "other D exist if rows are dependent; the conclusion holds",
+        f"rows (.5, .3), (.2, .4), (.3, .3): DA = CA with D ≠ C; and P is {order}",
+        product(D, A) == product(C, A) and C != D and order == "more informative",
     )
 
 
@@ -89,7 +89,7 @@ def _identity_block() -> Erratum:
         "Lemma 4.4",
         "lower right block T of C",
         "the identity",
-        "rows (2, 3, 4), (4, 2, 3), (3, 4, 2) over 9: C times the split rows gives them back with it only",
+        "rows (2, 3, 4), (4, 2, 3), (3, 4, 2) over 9: only with it does C times the split rows give them",
         product(with_identity, split) == MIDDLE and product(with_high, split) != MIDDLE,
     )
 
@@ -101,8 +101,8 @@ def _proportional() -> Erratum:
         "slip",
         CHAI,
         "proof of Lemma 6.1",
-        "equal columns make equal rows",
-        "they make proportional rows",
+        "equal columns give equal rows",
+        "they give proportional rows",
         f"rows (.3, .3), (.7, .7): merged into {len(reduction_of(rows).rows)}, and not equal",
         len(reduction_of(rows).rows) == 1 and rows.exact_matrix()[0] != rows.exact_matrix()[1],
     )
@@ -124,7 +124,7 @@ def _regions() -> list[Erratum]:
             "gap",
             CHAI,
             "Definitions 2.3 and 2.4",
-            "designs of equal parity have one region",
+            "designs of equal parity have the same region",
             "for k ≥ 3; for k = 2 some posteriors never occur",
             f"γ = 4, p = 0.3: {_listed(found[0])} against {_listed(found[1])}",
             two.parity_exact() == three.parity_exact() and found[0] != found[1],
@@ -135,8 +135,8 @@ def _regions() -> list[Erratum]:
             CHAI,
             "proof of Lemma 3.3",
             "h is not 1 everywhere",
-            "it may be; then B = ∞",
-            "no curves at all: B = ∞, and the truth is allowed",
+            "it can be; then B = ∞",
+            "no curves: B = ∞, and the truth design is allowed",
             nothing.gamma_exact == math.inf and nothing.met_by(truth),
         ),
         Erratum(
@@ -145,7 +145,7 @@ def _regions() -> list[Erratum]:
             CHAI,
             "eqs. (2.2), (3.1), (3.2); also [NayakZhai2019, eq. (2.2)]",
             "for all reports",
-            "for all that can occur",
+            "for all reports that can occur",
             "truth design, prior (1, 0): the second report has no posterior",
             bool(np.isnan(impossible[1]).all() and not np.isnan(impossible[0]).any()),
         ),
@@ -169,16 +169,16 @@ def _notes() -> list[Erratum]:
             "section 1, the design with m > k",
             "has parity η",
             "yes, and m − k useless reports",
-            f"k = 3, m = 5, η = 7: not admissible; the 7-diagonal design {order}",
-            order == "tells more" and not flat.is_admissible() and flat.parity_exact() == 7,
+            f"k = 3, m = 5, η = 7: not admissible; the 7-diagonal design is {order}",
+            order == "more informative" and not flat.is_admissible() and flat.parity_exact() == 7,
         ),
         Erratum(
             "E23",
             "note",
             CHAI,
             "section 4, the class of parity up to γ",
-            "the name is that of [NayakZhai2019]",
-            "proportional rows are left out here only",
+            "same name as in [NayakZhai2019]",
+            "excludes proportional rows only here",
             f"rows (.3, .1) twice, (.4, .8): {mw.planning.order_of(twice, merged).verdict}"
             " to the merged design of parity 3",
             mw.planning.order_of(twice, merged).verdict == "equivalent" and merged.parity_exact() == 3,
@@ -197,13 +197,13 @@ def _reached() -> Erratum:
         ZHANG,
         "Theorem 3.1; end of section 3",
         "parity up to the bound; η ≤ ρ₂/ρ₁ is enough",
-        "below it, where reaching ρ₂ is a breach already; far from needed",
-        f"parity 9 takes 0.1 to {reached} exactly; parity {wide} keeps 0.5 to 0.8, though 0.8/0.5 = 1.6",
+        "parity below it, because reaching ρ₂ is a breach; far from necessary",
+        f"parity 9 raises 0.1 to {reached} exactly; parity {wide} keeps 0.5 to 0.8, though 0.8/0.5 = 1.6",
         reached == Fraction(1, 2) and strict.allows(Fraction(9)) and not closed.allows(Fraction(9)) and wide == 4,
     )
 
 
 def _more(first: mw.Design, second: mw.Design) -> str:
-    return {"first": "tells more", "equivalent": "tells the same"}.get(
-        mw.planning.order_of(first, second).verdict, "does not"
+    return {"first": "more informative", "equivalent": "equally informative"}.get(
+        mw.planning.order_of(first, second).verdict, "not more informative"
     )

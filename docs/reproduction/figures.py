@@ -35,8 +35,8 @@ def figures() -> list[Figure]:
     return [
         Figure(1, "two-demands", "ρ₁ = 0.2 to ρ₂ = 0.6, and β = 4", _two()),
         Figure(2, "demand", "a general demand: steps above, lines below", _general()),
-        Figure(3, "canonical-general", "the same demand, and what follows from it", _canonical()),
-        Figure(4, "family-alone", "what parity 2, 5, 10, 20 and 100 leave possible", _family()),
+        Figure(3, "canonical-general", "the same demand and its implied limits", _canonical()),
+        Figure(4, "family-alone", "boundaries of parity 2, 5, 10, 20 and 100", _family()),
     ]
 
 
@@ -52,13 +52,17 @@ def _two() -> tuple[Statement, ...]:
     bounds = [d.gamma_exact for d in OVERLAPPING]
     return (
         Statement(
-            "Figure 1", "neither region holds the other", "areas of ρ, β and both", _areas(rho, beta, both), both < rho
+            "Figure 1",
+            "neither region contains the other",
+            "areas of ρ, β and both",
+            _areas(rho, beta, both),
+            both < rho,
         ),
         Statement("Figure 1", "the region of β is larger", "areas", f"{beta:.3g} against {rho:.3g}", beta > rho),
-        Statement("Figure 1", "and covers most of the other", "share", f"{both / rho:.2%}", both / rho > 0.5),
+        Statement("Figure 1", "it covers most of the other", "share", f"{both / rho:.2%}", both / rho > 0.5),
         Statement(
             "Figure 1, section 3",
-            "still the two can be compared, by B alone",
+            "the two can still be compared by B alone",
             "B of ρ and of β",
             f"{bounds[0]} and {bounds[1]}: β is stricter",
             bounds == [6, 4],
@@ -76,7 +80,7 @@ def _general() -> tuple[Statement, ...]:
     rising = bool((np.diff(low) >= 0).all() and (np.diff(high) >= 0).all())
     return (
         Statement("Definition 2.2", "h_l(p) ≤ p ≤ h_u(p)", "100,000 priors", "at all of them", inside),
-        Statement("section 2", "both boundaries should not fall", "the same priors", "they never do", rising),
+        Statement("section 2", "both boundaries should be non-decreasing", "the same priors", "at all of them", rising),
     )
 
 
@@ -90,7 +94,7 @@ def _canonical() -> tuple[Statement, ...]:
     return (
         Statement(
             "Figure 3",
-            "the canonical region holds the stated one, and more",
+            "the canonical region contains the stated one, and more",
             "areas",
             f"{stated:.3f}, then {follows:.3f}",
             holds and follows > stated,
@@ -110,12 +114,10 @@ def _family() -> tuple[Statement, ...]:
     above = all(bool((high > low).all()) for low, high in pairwise(curves))
     areas = [1 - area_between(Fraction(gamma)) for gamma in GAMMAS]
     return (
-        Statement(
-            "Figure 4", "with γ the boundary moves up", f"γ = {', '.join(map(str, GAMMAS))}", "everywhere", above
-        ),
+        Statement("Figure 4", "the boundary rises with γ", f"γ = {', '.join(map(str, GAMMAS))}", "everywhere", above),
         Statement(
             "Figure 4",
-            "and the breach region gets smaller",
+            "the breach region shrinks with γ",
             "areas",
             ", ".join(f"{area:.3f}" for area in areas),
             all(a > b for a, b in pairwise(areas)),

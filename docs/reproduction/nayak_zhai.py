@@ -28,7 +28,7 @@ def diverse(k: int, diversity: int) -> mw.designs.LocalDiversity:
 
 
 def revealing(phi: Fraction, k: int) -> mw.designs.Dense:
-    """The truth with probability phi - 1, and one report that tells nothing otherwise."""
+    """The truth with probability phi - 1, and one uninformative report otherwise."""
     truth = [[(phi - 1) * (i == j) for j in range(k)] for i in range(k)]
     return mw.designs.Dense.of([*truth, [2 - phi] * k])
 
@@ -48,7 +48,7 @@ def _average_security() -> list[Number]:
         Number(where, "l₁ of P₂", "1.0", two.total_variation()),
         Number(where, "φ of P₁", "1.5", mw.audit(one).to_dict()["average_security"]),
         Number(where, "φ of P₂", "1.5", mw.audit(two).to_dict()["average_security"]),
-        Number(where, "chance that a report of P₁ gives the truth away", "0.5", revealed),
+        Number(where, "probability that a report of P₁ reveals the truth", "0.5", revealed),
     ]
 
 
@@ -83,10 +83,15 @@ def _twenty() -> list[Number]:
             design.epsilon(),
             note=_rounded_first(match.gamma, math.log(match.gamma)),
         ),
-        Number(where, "k = 20, l = 5: chance p to report the truth", "0.4275", design.include),
-        Number(where, "k = 20, l = 5: chance of a right guess, minimax", "0.4275", design.guess_probability()),
+        Number(where, "k = 20, l = 5: probability p of reporting the truth", "0.4275", design.include),
+        Number(where, "k = 20, l = 5: probability of a correct guess, minimax", "0.4275", design.guess_probability()),
         Number(where, "k = 20, l = 5: other categories to choose from", "19", Fraction(design.k - 1)),
-        Number(where, "k = 20, l = 5: chance of a right guess, 5-diversity", "0.2", diverse(20, 5).guess_probability()),
+        Number(
+            where,
+            "k = 20, l = 5: probability of a correct guess, 5-diversity",
+            "0.2",
+            diverse(20, 5).guess_probability(),
+        ),
         Number(where, "k = 20, l = 5: categories added at random", "4", Fraction(diverse(20, 5).size - 1)),
     ]
 
@@ -104,11 +109,14 @@ def _fifty() -> list[Number]:
             design.epsilon(),
             note=_rounded_first(match.gamma, math.log(match.gamma)),
         ),
-        Number(where, "k = 50, l = 10: chance p that the truth is named", "0.5349", design.include),
-        Number(where, "k = 50, l = 10: chance that it is not", "0.4651", 1 - design.include),
-        Number(where, "k = 50, l = 10: chance of a right guess, minimax", "0.1783", design.guess_probability()),
+        Number(where, "k = 50, l = 10: probability p that the truth is named", "0.5349", design.include),
+        Number(where, "k = 50, l = 10: probability that it is not named", "0.4651", 1 - design.include),
+        Number(where, "k = 50, l = 10: probability of a correct guess, minimax", "0.1783", design.guess_probability()),
         Number(
-            where, "k = 50, l = 10: chance of a right guess, 10-diversity", "0.1", diverse(50, 10).guess_probability()
+            where,
+            "k = 50, l = 10: probability of a correct guess, 10-diversity",
+            "0.1",
+            diverse(50, 10).guess_probability(),
         ),
     ]
 
@@ -147,21 +155,21 @@ def _of_criteria() -> list[Statement]:
         ),
         Statement(
             "eq. (2.3)",
-            "a belief p can reach both ends of the range of parity γ, and no more",
+            "a prior p can reach both ends of the range of parity γ, and no value beyond",
             "γ = 20, p = 0.1: 0.0055 to 0.6897",
             f"{posterior.min():.4f} to {posterior.max():.4f}",
             math.isclose(posterior.max(), 20 / 29) and math.isclose(posterior.min(), 1 / 181),
         ),
         Statement(
             "section 2.2",
-            "a report multiplies the chance of a right yes-or-no guess by 1 to 2",
-            "a report that tells nothing, and the truth",
+            "a report multiplies the probability of a correct yes-or-no guess by 1 to 2",
+            "an uninformative report, and the truth",
             f"{extremes[0]:g} and {extremes[1]:g}",
             extremes == [1, 2],
         ),
         Statement(
             "Theorem 2.1",
-            "the gain in guessing is at most 1 + l₁/2, and reaches it",
+            "the gain in guessing is at most 1 + l₁/2, which is attained",
             "P₁ and P₂, 99 priors",
             f"largest gain {gains[0]:.4g} and {gains[1]:.4g}",
             all(math.isclose(gain, 1.5) for gain in gains),
@@ -176,21 +184,21 @@ def _of_security() -> list[Statement]:
     return [
         Statement(
             "section 3.1",
-            "average security does not see that P₁ reveals and P₂ protects",
+            "average security does not distinguish P₁, which reveals, from P₂, which protects",
             "parities at equal φ = 1.5",
             f"P₁ {_short(one.parity())}, P₂ {_short(two.parity())}",
             one.parity() == math.inf and two.parity_exact() == Fraction(7, 2),
         ),
         Statement(
             "eq. (3.1), Theorem 3.1",
-            "of all φ-secure binary designs, the one that reveals tells most",
+            "of all φ-secure binary designs, the revealing one is most informative",
             "φ = 1.5, against P₂",
-            "it tells more, proved in fractions" if order == "first" else order,
+            "it is more informative, proved in fractions" if order == "first" else order,
             order == "first" and revealing(half, 2) == one,
         ),
         Statement(
             "section 3.1",
-            "for any k a φ-secure design can reveal the truth with chance φ − 1",
+            "for any k a φ-secure design can reveal the truth with probability φ − 1",
             "k = 4, φ = 1.3",
             f"φ = {mw.audit(wide).to_dict()['average_security']:.4g}, reveals {float(wide.matrix()[0, 0]):.4g}",
             mw.privacy.AverageSecurity.of("1.3").met_by(wide) and wide.parity() == math.inf,
@@ -253,14 +261,14 @@ def _of_diversity() -> list[Statement]:
         ),
         Statement(
             "section 4.1",
-            "who can rule out all but one of the named answers learns the truth",
+            "an attacker who can rule out all but one of the named answers learns the truth",
             "prior (.4, .6, 0, 0, 0), same report",
             f"posterior {sure[0]:.4g}",
             bool(sure[0] == 1),
         ),
         Statement(
             "eqs. (4.2), (4.3)",
-            "a category is named with chance π + (1−π)(l−1)/(k−1), and that turns back into π",
+            "a category is named with probability π + (1−π)(l−1)/(k−1), which can be inverted to π",
             "k = 5, l = 2, π = (.4, .2, .2, .1, .1)",
             ", ".join(f"{share:.4g}" for share in named),
             bool(np.allclose(named, prior + (1 - prior) / 4) and np.allclose(design.solve(named), prior)),
@@ -274,7 +282,7 @@ def _of_diversity() -> list[Statement]:
         ),
         Statement(
             "section 4.2",
-            "two categories are both named with chance (l−1)(k−l)/((k−1)(k−2)) [πᵢ + πⱼ + (l−2)/(k−l)]",
+            "two categories are both named with probability (l−1)(k−l)/((k−1)(k−2)) [πᵢ + πⱼ + (l−2)/(k−l)]",
             "k = 5, l = 3, first and second: 11/30",
             f"{pair:.6f}",
             math.isclose(pair, 11 / 30),
@@ -310,9 +318,9 @@ def _of_the_rest() -> list[Statement]:
         ),
         Statement(
             "proof of Theorem 3.1",
-            "splitting a row (c, d) into (c−d, 0) and (d, d) tells strictly more",
+            "splitting a row (c, d) into (c−d, 0) and (d, d) is strictly more informative",
             "first row of P₂",
-            "the split one tells more" if order == "first" else order,
+            "the split design is more informative" if order == "first" else order,
             order == "first",
         ),
         Statement(

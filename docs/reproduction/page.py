@@ -17,14 +17,15 @@ YES, NO, CUT = "✓", "✗", "†"
 HARD = "\N{NO-BREAK SPACE}"
 
 OPENING = """\
-# The sources, reproduced
+# Reproduction of the sources
 
-The theory of maskwell rests on two papers. This page computes what they print: both tables of [NayakZhai2019] cell by
-cell, every number in its text, the statements and figures of [ChaiNayak2018], and the errata of both. *Printed* is
-what the source has, *ours* comes from maskwell's public names, with a digit more or two. The sign {yes} says that ours,
-rounded to the printed digits, is the printed number, or that a statement came out as the source has it.
+This page lets reviewers compare maskwell with the two papers behind its theory. It recomputes both tables of
+[NayakZhai2019] cell by cell, every number in its text, the statements and figures of [ChaiNayak2018], and the errata
+of both. *Printed* is the value in the source; *ours* comes from maskwell's public names, with one or two more digits.
+The sign {yes} means that our value, rounded to the printed digits, equals the printed number, or that a statement holds
+as printed.
 
-The page is written by `python -m docs.reproduction`; the tests compute every row again and compare. One cell by hand:
+`python -m docs.reproduction` writes the page; the tests recompute every row and compare. One cell by hand:
 
 ```pycon
 >>> import maskwell as mw
@@ -39,41 +40,41 @@ The page is written by `python -m docs.reproduction`; the tests compute every ro
 """
 
 TABLE_1_TEXT = """\
-## Nayak and Zhai 2019, Table 1
+## Nayak and Zhai 2019: Table 1
 
-The variance V_R that the best subset design adds, times the number of reports, for parity γ and k categories
-[NayakZhai2019, eq. (3.3)]. The best size q is not printed. The sign {cut} marks two cells whose last digit was cut
-off instead of rounded (E18).
+The table shows V_R, the variance that the best subset design adds times the number of reports, for parity γ and k
+categories [NayakZhai2019, eq. (3.3)]. The source does not print the best size q. The sign {cut} marks two cells whose
+last digit is truncated instead of rounded (E18).
 """
 
 TABLE_2_TEXT = """\
-## Nayak and Zhai 2019, Table 2
+## Nayak and Zhai 2019: Table 2
 
-The parity γ, and in brackets the size q, of the subset design that is as accurate as naming l of k answers, one of
-them true [NayakZhai2019, section 4.3]. *NA*: l of k answers is no design, and maskwell refuses it. At k = 10, l = 5
-two sizes tie (E20).
+The table shows the parity γ and, in brackets, the size q of the subset design that is as accurate as naming l of k
+answers, one of them true [NayakZhai2019, section 4.3]. *NA* means that l of k answers is not a valid design; maskwell
+refuses it. At k = 10, l = 5 two sizes tie (E20).
 """
 
 MATRICES = """\
-## Nayak and Zhai 2019, the text
+## Nayak and Zhai 2019: text
 
-P₁ has the rows (.5, 0), (0, .5), (.5, .5); P₂ the rows (.7, .2), (.3, .8). V_S is what sampling alone gives to the
-sum of all variances, times n.
+P₁ has the rows (.5, 0), (0, .5), (.5, .5); P₂ the rows (.7, .2), (.3, .8). V_S is the part of
+sampling in the sum of all variances, times n.
 """
 
 FIGURES_TEXT = """\
-## Chai and Nayak 2018, the figures
+## Chai and Nayak 2018: figures
 
-The figures as maskwell draws them. The source states no numbers for them, in captions or text, so the demands and
-parities are ours, chosen so that what the text says of each figure can be checked.
+maskwell drew these figures. The source states no numbers for its figures, in captions or text. We chose the demands
+and parities so that the statements about each figure can be checked.
 """
 
 ERRATA_TEXT = """\
 ## Errata
 
-What stands in the sources, what is right, and what was computed to tell. A *slip* is in the text, a *gap* in an
-argument; a *note* is no mistake; a *copy* mistake was only seen in the digital copies at hand, and may not be in
-print. No conclusion that maskwell uses depends on any of them as it stands.
+The tables show the printed text, the correction, and a computed check. A *slip* is an error in the text, a *gap* is
+missing from an argument, and a *note* is not an error. A *copy* error occurs in the available digital copies and may
+be absent from the printed paper. No conclusion that maskwell uses depends on the uncorrected text.
 """
 
 
@@ -89,13 +90,13 @@ def _opening() -> str:
     numbers = [*nayak_zhai.numbers(), *chai_nayak.numbers()]
     said = [*nayak_zhai.statements(), *chai_nayak.statements(), *(s for f in figures() for s in f.statements)]
     rows = [
-        ["Table 1, cells", len(cells), f"{agree} agree, {len(cells) - agree} were cut off"],
+        ["Table 1, cells", len(cells), f"{agree} agree, {len(cells) - agree} were truncated"],
         ["Table 2, cells", len(matches), f"{sum(cell.agrees for cell in matches)} agree"],
         ["numbers in the text", len(numbers), f"{sum(n.verdict == 'agrees' for n in numbers)} agree"],
         ["statements at an example", len(said), f"{sum(s.holds for s in said)} hold"],
         ["errata", len(errata()), f"{sum(e.holds for e in errata())} checked"],
     ]
-    return OPENING.format(yes=YES, summary=_table(["what", "number", "result"], rows, "lrl"))
+    return OPENING.format(yes=YES, summary=_table(["part", "number", "result"], rows, "lrl"))
 
 
 def _zhai() -> list[str]:
@@ -103,7 +104,7 @@ def _zhai() -> list[str]:
         TABLE_1_TEXT.format(cut=CUT),
         *(_variance_block(table_1(), ks) for ks in _threes(TABLE_1_K, 3)),
         "![Added variance against the number of categories, and against parity](../images/variance.svg)\n\n"
-        "The same, drawn: V_R against k for five parities, and against γ for five numbers of categories.",
+        "The same values as curves: V_R against k for five parities, and against γ for five numbers of categories.",
         TABLE_2_TEXT,
         *(_match_block(table_2(), ks) for ks in _threes(TABLE_2_K, 4)),
         MATRICES,
@@ -116,8 +117,8 @@ def _zhai() -> list[str]:
 
 def _chai() -> list[str]:
     return [
-        "## Chai and Nayak 2018, the text",
-        "The paper proves and hardly prints numbers; its statements are computed at examples.",
+        "## Chai and Nayak 2018: text",
+        "The paper contains proofs and few numbers, so its statements are checked at examples.",
         _numbers(chai_nayak.numbers()),
         _statements(chai_nayak.statements()),
         FIGURES_TEXT,
@@ -184,7 +185,7 @@ def _match_parts(cell: MatchCell) -> tuple[str, str]:
 
 def _numbers(numbers: Sequence[Number]) -> str:
     rows = [[n.where, _noted(n), n.printed, f"{n.shown} {YES if n.verdict == 'agrees' else NO}"] for n in numbers]
-    return _table(["where", "what", "printed", "ours"], rows, "llrr")
+    return _table(["where", "quantity", "printed", "ours"], rows, "llrr")
 
 
 def _noted(number: Number) -> str:
@@ -193,7 +194,7 @@ def _noted(number: Number) -> str:
 
 def _statements(statements: Sequence[Statement]) -> str:
     rows = [[s.where, s.what, s.example, f"{s.found} {YES if s.holds else NO}"] for s in statements]
-    return _table(["where", "what it says", "example", "ours"], rows, "llll")
+    return _table(["where", "statement", "example", "ours"], rows, "llll")
 
 
 def _figure(figure: Figure) -> str:
@@ -204,4 +205,4 @@ def _figure(figure: Figure) -> str:
 
 def _erratum_table(found: Sequence[Erratum]) -> str:
     rows = [[f"{e.key}, {e.kind}", e.where, e.printed, e.right, f"{e.check} {YES if e.holds else NO}"] for e in found]
-    return _table(["", "where", "stands", "right", "computed"], rows, "lllll")
+    return _table(["", "where", "printed", "correct", "check"], rows, "lllll")

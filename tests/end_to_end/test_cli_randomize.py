@@ -144,18 +144,18 @@ def test_files_that_cannot_be_and_columns_that_are_not_there(answers: str) -> No
     refused("randomize", answers, "--design", "xyz=d.json", "-o", "r.csv", saying="id, drugs, note")
     args = ["--design", "drugs=d.json", "--design", "drugs=d.json"]
     refused("randomize", answers, *args, "-o", "r.csv", saying="two designs were given for the column 'drugs'")
-    refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.xlsx", saying="known extensions")
+    refused("randomize", answers, "--design", "drugs=d.json", "-o", "r.xls", saying="known extensions")
     refused("randomize", "a.txt", "--design", "drugs=d.json", "-o", "r.csv", saying="known extensions")
     refused("randomize", "none.csv", "--design", "drugs=d.json", "-o", "r.csv", saying="does not exist")
     refused("randomize", answers, "--design", "drugs=none.json", "-o", "r.csv", saying="none.json")
     refused(
         "randomize",
-        "a.xlsx",
+        "a.xls",
         "--design",
         "drugs=d.json",
         "-o",
         "r.csv",
-        saying="a.xlsx: .xlsx is not a known file extension",
+        saying="a.xls: .xls is not a known file extension",
     )
     refused(
         "randomize",

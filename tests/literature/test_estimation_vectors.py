@@ -206,7 +206,7 @@ def test_several_samples_of_published_procedures(rr_vectors: Cases) -> None:
     (p1, p2), n = given["p_forced_yes"], np.array(given["n"])
     v1, v2 = (x * (1 - x) / (size - 1) for x, size in zip(np.array(given["yes"]) / n, n, strict=True))
     near(found.variance[0], (p2**2 * v1 + p1**2 * v2) / (p1 - p2) ** 2, 1e-9)
-    assert any("from 0.1300 to 0.3500" in flag for flag in found.flags)
+    assert any("between 0.1300 and 0.3500" in flag for flag in found.flags)
 
 
 def is_told(got: Any, case: dict[str, Any], field: str) -> None:
@@ -307,4 +307,4 @@ def test_samples_that_tell_the_shares_only_together(rr_vectors: dict[str, Any]) 
     found = together(liars["input"], [cheating(str(p)) for p in liars["input"]["p_forced_yes"]])
     is_told(found.pi_hat[0], liars, "honest_yes")
     is_told(found.pi_hat[2], liars, "cheaters")
-    assert any("from 0.1300 to 0.3500" in flag for flag in found.flags)
+    assert any("between 0.1300 and 0.3500" in flag for flag in found.flags)

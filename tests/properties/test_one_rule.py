@@ -58,7 +58,7 @@ def verdicts(design: Design, demand: Demand, gamma: Any) -> set[tuple[bool, bool
     found |= {(bool(checked.meets), checked.slack_used)}
     assert made.page_holds(proof.text())
     used = next(iter(found))[1]
-    met = not any("is not kept" in sentence for sentence in explain(design, demand))
+    met = not any("does not keep" in sentence for sentence in explain(design, demand))
     drawn = plot_revealed(design.parity_exact(), demand=demand, decimals=design.decimals)
     found |= {(met, used), ("Not met" not in drawn.text, used)}
     try:

@@ -102,6 +102,7 @@ randomize data.csv --design vote=warner.json -o reports.tsv
 """
 
 GOOD = """\
+doctor
 audit warner.json
 audit kary.json --rho 0.1 0.3
 audit product.json --epsilon 2 --explain

@@ -74,7 +74,7 @@ def assess(
         plain = _assess_once(records, replace(plan, keep=()), earlier, None, origin)
         known = [*plain.tables.values(), *plain.file.described.values(), *assessed.file.described.values()]
         kept = tuple(one.beside(plain.stages, known) for one in kept)
-    return replace(assessed, kept=kept)
+    return replace(assessed, kept=kept) if kept else assessed
 
 
 def _assess_once(

@@ -180,7 +180,7 @@ class Likelihood:
 
     @property
     def columns(self) -> Real:
-        """Everything that distinguishes rows but their weights, shape (n, columns)."""
+        """Everything in which rows differ but their weights, shape (n, columns)."""
         said = [*(version for one in self.matrices for version in one.versions), *self.rows.columns]
         return np.column_stack([np.asarray(one, dtype=np.float64) for one in said])
 

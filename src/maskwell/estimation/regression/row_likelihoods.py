@@ -70,7 +70,7 @@ class RowModel(ABC):
 
     @property
     def columns(self) -> list[Array]:
-        """What distinguishes rows, shape (n,) each."""
+        """In what rows differ, shape (n,) each."""
         return [part.index if isinstance(part, Evidence) else part for part in self._by_row.values()]
 
     @property

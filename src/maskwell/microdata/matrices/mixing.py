@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from maskwell.core.arguments import Array, Real, as_array, as_whole, check_kind
+from maskwell.core.arguments import Array, Real, as_array, as_floats, as_whole, check_kind
 from maskwell.core.categories import Categories
 from maskwell.core.exact import Number, check_probability, to_decimal
 from maskwell.core.verdicts import above, at_most
@@ -223,7 +223,7 @@ class _Cells:
 
 def _rounded(mass: Any, amounts: Amounts, small: Array) -> Amounts:
     """Sums of weights in a decimal unit: eleven digits of the whole sum, and eight of the largest small cell."""
-    sums = np.asarray(mass, dtype=np.float64)
+    sums = as_floats(mass, "mass")
     if sums.shape != amounts.integers.shape or ((sums > 0) != amounts.support).any() or not np.isfinite(sums).all():
         raise CountsError("counts-and-weighted-counts-do-not")
     of_small = sums[small].max(initial=sums[amounts.support].min())
