@@ -153,7 +153,7 @@ def release(
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
     >>> protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
     >>> release(people, {"protect": [protect]}).receipt()
-    Receipt (public) of 5 records: sex (counts kept)
+    Receipt (public) of 5 records: sex (counts preserved)
     """
     asked, table = _plan_of(plan), Rows.of(data)
     if folder is None:
