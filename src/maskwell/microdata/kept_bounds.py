@@ -367,7 +367,7 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
         why = f": some values move to cells of {' and '.join(broken.stage.within)} without them"
         hint = "protect these columns jointly in one [[protect]], or this one before the others"
     elif broken.alone:
-        why = f": {_records(broken.alone, 'has', 'have')} the only value of their cell"
+        why = f": {_records(broken.alone, 'is', 'are')} alone in their cell"
         hint = 'use fewer columns in within, or exempt them in this [[protect]]: exempt = ["alone"]'
     elif plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"

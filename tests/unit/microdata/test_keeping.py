@@ -57,7 +57,7 @@ BOUNDS = [
 def test_a_cell_with_one_value_breaks_what_is_asked_of_released_values(bounds: dict[str, str]) -> None:
     optimal = {"method": "optimal", "within": ["region"], **bounds}
     release = assessed(optimal)
-    caught = refused(InfeasibleError, "3 records have the only value of their cell", check_bounds, release)
+    caught = refused(InfeasibleError, "3 records are alone in their cell", check_bounds, release)
     assert 'exempt = ["alone"]' in caught.hint and "[[protect]] number 1" in caught.message
     assert any(one.kept is False for one in promises(release))
     allowed = assessed({**optimal, "exempt": ["alone"]})
@@ -121,7 +121,7 @@ def test_a_bound_on_the_match_of_one_protection_is_measured_or_refused() -> None
         release = assessed(method)
         (one,) = bounds_kept(release)
         assert (one.name, one.value) == ("match", pytest.approx(1 / 3))
-        refused(InfeasibleError, r"is broken \(0\.334\): 3 records have the only value", check_bounds, release)
+        refused(InfeasibleError, r"is broken \(0\.334\): 3 records are alone", check_bounds, release)
         check_kept(assessed({**method, "exempt": ["alone"]}))
     check_kept(assessed({"method": "inverse-frequency", "within": ["region"], "xi": "0.4"}))
     cells = {("n", "a"): 1, ("n", "b"): 40}

@@ -135,7 +135,7 @@ def test_no_public_file_tells_what_the_columns_held(tmp_path: Path, kind: str) -
     assert {one["value"] for one in book["job"]["categories"]} == {"rare craft", "baker", "clerk"}
     assert book["job"]["recoded"] == "categories were grouped"
     receipt = json.loads((public / "receipt.json").read_text())
-    assert receipt["recoded"]["rooms"] == "6 stands for 6 or more"
+    assert receipt["recoded"]["rooms"] == "6 means 6 or more"
     before = mw.risk(source, "age,job", receipt=tmp_path / "released/internal/receipt.json").before
     assert before.cells == len({*zip(*(by_hand(people())[name] for name in ("age", "job")), strict=True)})
 

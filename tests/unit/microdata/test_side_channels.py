@@ -275,7 +275,7 @@ def test_a_first_plan_publishes_no_ids_and_works(
     assert plan.id == "pid" and {*plan.drop} >= {"pb030", "rb030", "hid"}
     assert "pb030 identifies records: 100 % have a unique value" in text
     assert "hsize" in plan.randomized
-    assert re.search(r"hsize can be (recomputed|worked out) from hid", " ".join(text.replace("#", "").split()))
+    assert re.search(r"hsize can be (recomputed|inferred) from hid", " ".join(text.replace("#", "").split()))
     mw.release(person_file, plan, str(tmp_path / "out"))
     assert {*pytest.importorskip("pyarrow.parquet").read_schema(tmp_path / "out/public/data.parquet").names} == {
         "hsize",
