@@ -218,7 +218,7 @@ def test_reports_show_costs_and_plans_read_back() -> None:
     again = read_plan(plan.to_toml())
     assert again == plan
     text = str(dry_run(people(300, 6), plan))
-    assert "kept table" in text and "sex unchanged" in text
+    assert "preserved table" in text and "sex unchanged" in text
 
 
 BAD: list[tuple[Any, str, Any]] = [

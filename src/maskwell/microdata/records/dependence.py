@@ -1,4 +1,4 @@
-"""What columns that stay as they are tell about others, counted in all rows of a file, in bounded memory."""
+"""What unchanged columns reveal about others, counted in all rows of a file, in bounded memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEWEST_VALUES = 10  # columns with fewer values are categories: they are no copi
 RECORDS_PER_LABEL = 3  # with fewer records to a label everything follows from it
 MOST_TOGETHER = 5_000  # a column with more values in its first rows is not looked at together with another one
 EVERY_UNIT, SMALL_UNIT = 0.95, 1.5
-"""Share of the units that have a label exactly once, from which on another number shows a change; and records that a
+"""Share of the units that have a label exactly once, above which another number shows a change; and records that a
 unit has on average at least."""
 
 # Pairs of columns that nobody named, for all targets together and for each; those with the fewest values go first

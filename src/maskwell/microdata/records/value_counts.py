@@ -16,7 +16,7 @@ MOST_CELLS = 1 << 20  # cells that one table may hold at most
 OFTEN = 64  # a value that occurred so often is followed to the end
 SIZES = 1 << 10  # groups of so many rows or more are not told apart
 SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
-"""Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
+"""Share of the records with a value that have one label, where it is certain; how many have it anyway at most,
 and how likely that may be by chance."""
 
 # A label is rare with this share of the records or less; of fewer records nothing can be said
@@ -101,7 +101,7 @@ class ValueCells:
         return self._pieces[0] if self._pieces else (np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, int))
 
     def labelled(self) -> tuple[Array, Array, Array]:
-        """The same without label 0, which stands for none."""
+        """The same without label 0, which means none."""
         values, labels, counts = self.sums()
         there = labels > 0
         return values[there], labels[there], counts[there]
@@ -174,7 +174,7 @@ class ValueCounter:
         return float(2**64) / (float(self._below) + 1.0)
 
     def _weights(self, values: Array) -> Real:
-        """How many values each followed one stands for."""
+        """How many values each followed one represents."""
         weights = np.full(len(values), self._weight())
         order = np.argsort(self._often[0])
         often, weight = self._often[0][order], self._often[1][order]

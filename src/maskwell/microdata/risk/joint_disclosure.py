@@ -173,7 +173,7 @@ def _found(report: RiskReport, stages: Sequence[Stage], joint: JointTable) -> Jo
 
 
 def _of_look(keys: CellTable, stages: Sequence[Stage], joint: JointTable, known: Real) -> JointChances:
-    """Of somebody who looks at all visible columns; chances of a look are bounds where they are below what is known."""
+    """Of an intruder who uses all visible columns; chances of a look are bounds where they are below what is known."""
     assert joint.table is not None
     visible = joint.visible
     table = joint.table.project(needed_columns(stages, visible))

@@ -80,7 +80,7 @@ def stepped_up(value: float) -> float:
 
 @dataclass
 class TableErrors:
-    """The errors of the tables of a release; what leads from true cells to released ones is worked out once."""
+    """The errors of the tables of a release; what leads from true cells to released ones is computed once."""
 
     stages: Sequence[Stage]
     paths: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = field(default_factory=dict)
