@@ -8,7 +8,7 @@ is the target with the same probability. Records, or units whose records are see
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -187,7 +187,7 @@ def _coarser(world: World, seen: Sequence[int]) -> World:
             part = tuple(tuple(row[i] for i in seen) for row in outcome)
             law[part] = law.get(part, 0.0) + p
         agents.append(Agent(agent.keys, tuple(law.items())))
-    return World(agents, world.shown)
+    return replace(world, agents=agents)
 
 
 def _best_one_look(world: World) -> float:
