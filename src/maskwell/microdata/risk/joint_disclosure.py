@@ -284,10 +284,13 @@ class _People:
         return most
 
 
-def best_looks(arrivals: SparseArrivals, alike: Array) -> Real:
+def best_looks(looks: Sequence[SparseArrivals], alike: Array) -> Real:
     """By the numbers ``alike`` of people's keys the chance of a match in the best look; at least 1 / 64 is said."""
-    people = _People(arrivals.counts, alike, np.bincount(alike, arrivals.counts).astype(np.int64))
-    return people.one_look(arrivals, np.full(len(people.all_alike), 1 / _MOST_SEEN))
+    best = np.zeros(int(alike.max()) + 1)
+    for arrivals in looks:
+        people = _People(arrivals.counts, alike, np.bincount(alike, arrivals.counts).astype(np.int64))
+        best = np.maximum(best, people.one_look(arrivals, np.maximum(best, 1 / _MOST_SEEN)))
+    return best
 
 
 def chances_by_number(n: Array, p: Real, asked: Array, most: int) -> Iterator[Real]:
