@@ -248,7 +248,8 @@ class TrueFile:
     # By the columns of protections, what the other published columns tell of them
     fits: ColumnFits = field(default_factory=dict)
     others: tuple[str, ...] = ()  # Columns that are published as they are
-    # Those that follow from a key: whoever knows the key knows them, and sees which records moved
+    # Those that follow from a key: whoever knows the key knows them, and sees which records moved; and those by which
+    # pools were made
     seen: tuple[str, ...] = ()
     units: TrueUnits | None = None  # Where the plan names units
     channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
@@ -336,7 +337,7 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     fits = column_fits(records, plan, tables, beside.columns)
     facts = beside.facts()
     channels = side_channels(plan, facts)
-    seen = following_columns(plan, channels)
+    seen = tuple(dict.fromkeys([*following_columns(plan, channels), *_pooled_by(plan)]))
     if seen:
         joint = [joint_columns(plan)] if joint_columns(plan) in tables else []
         wider = [(*one, *seen) for one in dict.fromkeys([risk_columns(plan), *joint])]
@@ -384,6 +385,14 @@ def following(records: Rows, plan: ReleasePlan) -> Columns:
     beside = _beside(records, plan)
     count_records(records, plan, [risk_columns(plan)], beside=beside)
     return following_columns(plan, side_channels(plan, beside.facts()))
+
+
+def _pooled_by(plan: ReleasePlan) -> list[str]:
+    """Published columns, besides the keys, by which units are at risk and so are pooled: they say who was where."""
+    if not plan.keys:
+        return []
+    named = [name for one in plan.protections if one.pool for name in one.how.named_columns["risk"]]
+    return [name for name in named if name not in (*plan.keys, *plan.randomized, *plan.unpublished)]
 
 
 def _recoding(records: Rows, plan: ReleasePlan) -> Recoding | None:
