@@ -6,7 +6,8 @@ file, that is seen. The released record is z = (z_1, z_2, ...). All chances of a
     p_zx  =  sum over the draws that give z of their chances,  where a kept draw that is the same in two files is made
              once: the same key, the same column of the same matrix, the same true state [ADR 0013]
 
-and with the counts N_x of the pairs, which the intruder is granted. Whoever knows the keys in one file alone looks for
+and with the counts N_x of the pairs, which the intruder is granted. Looks at some columns of some files are counted
+too. Whoever knows the keys in one file alone looks for
 one of all the people with these keys: an average over those who know more, and never above the largest of them.
 Source: derived.
 """
