@@ -81,7 +81,10 @@ OF_GROUPS = ("theta", "changed_exactly", "clearance", "stage", "counts")
 LONG: list[dict[str, Any]] = [{"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345}]
 WORDS = ("README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json")
 LEAKS: list[tuple[str, Callable[[Path], Any]]] = [
-    *(("does not belong in a public folder", added(name)) for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")),
+    *(
+        ("does not belong in a public folder", added(name))
+        for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")
+    ),
     (r"ddi.xml .* missing", lambda folder: (folder / "ddi.xml").unlink()),
     ("not a regular file", linked),
     *((f"'{field}', which is internal", receipt_with(**{field: 1})) for field in FIELDS),
