@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.granted import best_given_all, by_agents, listed_best, world_of
-from tests.support.granted_cases import FORMS, Tried, tried
+from tests.support.granted_cases import FORMS, Tried, case_of, tried
 
 import maskwell as mw
 from maskwell.core.randomness import SeededRandom
@@ -55,10 +55,10 @@ def test_a_figure_of_the_keys_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_look_at_fewer_columns_may_find_more_than_the_finest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two other randomized columns one is left out; of very many columns not all looks are counted, as is said."""
-    coarse = FORMS.index("three apart") + 39 * len(FORMS)
-    assert not tried(coarse).fault
+    coarse = 718, case_of(718, "three apart")
+    assert not tried(*coarse).fault
     monkeypatch.setattr(joint_disclosure, "MOST_LOOKS", 1)
-    least = tried(coarse)
+    least = tried(*coarse)
     assert least.fault.startswith("one look") and least.release is not None
     assert "Not counted: matching on some smaller sets of randomized columns" in text_of(least.release)
 

@@ -393,7 +393,8 @@ def _match_hint(release: AnyRelease) -> str:
         return 'records with a missing key value are not protected: set missing = "category" in [release]'
     if release.file.seen:
         names = json.dumps([*release.file.seen], ensure_ascii=False)
-        whole = f"{', '.join(release.file.seen)} shows which records moved: add drop = {names} or use linked"
+        show = "shows" if len(release.file.seen) == 1 else "show"
+        whole = f"{', '.join(release.file.seen)} {show} which records moved: add drop = {names} or use linked"
         return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
     if any(one.how.by_unit and {*one.moved} & {*plan.keys} for one in plan.protections):
         return "name all other keys in similar and in risk of the targeted swap, with k and size of 1/match or more"

@@ -81,6 +81,7 @@ class SideChannel:
     by: str = "value"
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value
+    together: tuple[str, ...] = ()  # All columns that it follows from, where these are several
     told: tuple[str, ...] = ()  # Of units that show: what follows for protected columns, in words
     # Whether it is beyond the limit, and whether the plan accepts it
     refused: bool = False
@@ -99,13 +100,14 @@ class SideChannel:
         if self.column != self.of:
             others = f" with {self.by}" if self.by != "value" else ""
             shows = f"{name}{others} shows for {share} of records which others have the same {self.of}"
+        known = [shorten(each, 30) for each in self.together or (self.of or "",)]
         alone, rare = "have a unique value", f"right for {share} of its records"
         told = {
             "identifies": alone if self.size <= 2 else f"share their value with fewer than {self.size - 1:,} others",
             "copies": f"{name} has one value for each value of {self.of}, which is not published",
             "restores rare": f"a rare value of {self.of} can be inferred from {name} ({rare})",
             "restores some": f"{self.of} is certain from {name} for {share} of records",
-            "shows changes": f"{name} follows from {self.of} for {share} of records",
+            "shows changes": f"{name} follows from {listed(known, len(known), SHOWN)} for {share} of records",
             "shows units": "; ".join([shows, *self.told]),
         }
         told["identifies"] = f"{name} identifies records: {share} {told['identifies']}"
@@ -180,6 +182,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
         ids=sorted(plan.unpublished, key=lambda name: name != plan.id),
         missing=plan.missing == "category",
         ordered=plan.order == "kept",
+        joint=[one.variables for one in plan.protections],
         unit=plan.unit,
     )
 
@@ -281,6 +284,11 @@ class _Judge:
             within = facts.column in self._within(one.column)
             if at_least(one.gain, FOLLOWS) and below(told.get(one.column, 0.0), FOLLOWS) and not within:
                 yield self._made(facts, "shows changes", one.column, one.share)
+        singly = any(at_least(one.gain, FOLLOWS) for one in facts.shown)
+        for group, one in facts.shown_together:
+            if at_least(one.gain, FOLLOWS) and not singly and facts.column not in self._within(group[0]):
+                of = next((name for name in group if name in self._plan.keys), group[0])
+                yield self._made(facts, "shows changes", of, one.share, together=group)
 
     def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
         accepted = facts.column in self._plan.accept

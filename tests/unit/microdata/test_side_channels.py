@@ -351,3 +351,33 @@ def test_a_gain_of_exactly_one_half_is_named_whatever_the_last_bits(tenths: int)
         return [one.kind for one in side_channels.side_channels(plan_of(["age"]), [facts])]
 
     assert told((1 + without) / 2) == ["restores"] and told((1 + without) / 2 - 1e-6) == []
+
+
+def experienced(rows: int = 900) -> dict[str, Any]:
+    """Experience follows from age and education together, and from neither alone; pay follows from nothing."""
+    random = np.random.default_rng(4)
+    age, school = random.integers(20, 32, rows), random.choice([8, 10, 12, 13, 16], rows, p=[0.05, 0.1, 0.4, 0.3, 0.15])
+    pay = random.choice(["low", "middle", "high"], rows)
+    return {"age": age.tolist(), "school": school.tolist(), "exper": (age - school).tolist(), "pay": pay.tolist()}
+
+
+def test_a_column_that_follows_from_two_keys_together_shows_which_records_moved() -> None:
+    data = experienced()
+    keys = ["age", "school"]
+    plan = {"variables": keys, "method": "mixing"}
+    terms = {"keys": keys, "match": 0.1}
+    error = refused(PlanError, "", release_table, data, ReleasePlan.of([plan], **terms))
+    assert error.hint == 'exper shows which records moved: add drop = ["exper"] or use linked'
+    dry = mw.verbs.dry_run(data, {"release": terms, "protect": [plan]}).release
+    (found,) = (one for one in dry.file.channels if one.kind == "shows changes")
+    assert found.words == "exper follows from age, school for 100 % of records" and found.together == ("age", "school")
+    seen = dry.file.risk_table(dry.plan)
+    assert seen.columns == ("age", "school", "exper") and dry.risk is not None
+    assert dry.risk.after.max_risk > 0.1
+    for way in ({"drop": ["exper"]}, {"linked": ["exper"]}):
+        ways = {name: value for name, value in way.items() if name != "drop"}
+        kept = mw.verbs.dry_run(
+            data, {"release": {**terms, "drop": way.get("drop", [])}, "protect": [{**plan, **ways}]}
+        ).release
+        assert not [one for one in kept.file.channels if one.kind == "shows changes"], way
+    assert read_plan(first_plan(data, keys=keys, match="0.1")).drop == ("exper",)

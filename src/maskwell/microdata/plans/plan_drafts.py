@@ -369,7 +369,7 @@ def _head(path: str, plan: str) -> str:
     name, plan = one_line(Path(path).name), one_line(plan)  # a comment ends with its line
     return (
         f"# A starter plan for {shorten(name, 70)}\n"
-        "# It works as it is. Every guess is marked with a question mark: check it, change it, and see what\n"
+        "# It works as it is. Every guess is explained in a comment: check it, change it, and see what\n"
         "# the plan does before anything is written:\n"
         "#\n"
         f"#   maskwell release {quote(name)} --plan {quote(plan)} --dry-run\n"

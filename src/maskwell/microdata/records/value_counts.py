@@ -60,6 +60,8 @@ class ColumnFacts:
     restored: tuple[Restored, ...] = ()  # What it restores, and how
     # Columns that its value follows from, with the share of the records in which it does: a changed one disagrees
     shown: tuple[Restored, ...] = ()
+    # The same of columns that are changed together, none of which tells the value alone
+    shown_together: tuple[tuple[tuple[str, ...], Restored], ...] = ()
     stands_for: tuple[str, ...] = ()  # Columns that have one value for each of its values, and the other way round
     records: int = 0  # All records of the file
 
@@ -236,6 +238,26 @@ class ValueCounter:
         order = np.lexsort((values, labels))
         start = starts(labels[order])
         return float(np.maximum.reduceat(counts[order], start).sum()) if len(start) else 0.0
+
+    def followed(self, name: str) -> tuple[float, float] | None:
+        """Share of the records that have the usual label of their value, and of all; None where these are too few.
+
+        Of ``n`` records with a value, of which ``m`` have its most frequent label, ``n (m - 1) / (n - 1)`` count, so
+        that labels by chance count as little in small groups as in large ones. Records alone are left out.
+        """
+        values, labels, counts = self.cells[name].sums()
+        start = starts(values)
+        if not len(start):
+            return None
+        most, n = np.maximum.reduceat(counts, start), np.add.reduceat(counts, start)
+        is_shared = n > 1
+        shared = int(n[is_shared].sum())
+        kept = np.repeat(is_shared, np.diff(np.append(start, len(values))))
+        usual = int(np.bincount(np.unique(labels[kept], return_inverse=True)[1], counts[kept]).max(initial=0))
+        if shared < FEWEST_SHARING or shared - usual < FEWEST_RARE:
+            return None
+        right = n[is_shared] @ ((most[is_shared] - 1) / (n[is_shared] - 1))
+        return float(right / shared), usual / shared
 
     def once(self, name: str) -> float:
         """The largest share of the values that go with one label exactly once, over all labels."""

@@ -224,7 +224,9 @@ def _users_can(release: AnyRelease) -> list[str]:
 
 def _users_cannot(release: AnyRelease) -> list[str]:
     """What nobody can do with the released file, or not without an error, in sentences."""
-    sentences = ["Take a record for a statement about a person, or identify which records were changed."]
+    sentences = [
+        "Take a record for a statement about a person, or identify from the receipt which records were changed."
+    ]
     withheld = _columns(release, lambda stage: not release.plan.publishes(stage))
     if withheld:
         sentences.append(f"Use the matrices of {withheld}, which are withheld: the true counts would follow from them.")

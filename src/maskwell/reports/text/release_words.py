@@ -305,6 +305,7 @@ WAYS = {
     "unchanged": "{} unchanged",
     "within": "within {}",
 }
+WEIGHED = {"counts": " (unweighted)", "weights": " (weighted)", "both": ""}
 KEPT_HEADER = ("preserved table", "how", "bias without", "bias", "changed without", "changed")
 
 
@@ -312,7 +313,7 @@ def kept_rows(release: AnyRelease) -> list[list[str]]:
     """A row for each table that the plan keeps: how, and its largest bias and the records changed, without and with."""
     return [
         [
-            names_in_short(one.columns, LABEL),
+            names_in_short(one.columns, LABEL) + (WEIGHED[one.of] if release.plan.weights is not None else ""),
             WAYS[one.way].format(names_in_short(one.by, LABEL)),
             *(in_percent(bias, 2) for bias in (one.bias_without, one.bias)),
             *(in_percent(share) for share in (one.changed_without, one.changed)),
