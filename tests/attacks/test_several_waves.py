@@ -119,7 +119,7 @@ def test_without_the_earlier_file_or_above_the_limit_a_plan_is_refused_and_each_
         ParameterError, "no earlier release", released, "two.csv", "x", plan_of(), earlier_files=["two.csv"], **carried
     )
     carried |= {"earlier_files": ["one.csv"]}
-    above = refused(PublishError, "has all releases", released, "two.csv", "two", plan_of(accept=()), **carried)
+    above = refused(PublishError, "links all releases", released, "two.csv", "two", plan_of(accept=()), **carried)
     assert above.objects["linked"]["one_look"] > 0.1
     accepted = released("two.csv", "two", plan_of(), **carried)
     assert accepted.linked is not None and accepted.linked.accepted
