@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock tremble test-settings test-oldest test-installed dist ready clean
+.PHONY: help setup run test browser spark check fuzz sanitize bench docs lock quick tremble test-settings test-oldest test-installed dist ready clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /	/' | awk -F'\t' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -97,6 +97,13 @@ checks: setup
 # A failure says how to run its case alone. START=N repeats the rounds of an earlier run.
 MINUTES ?= 60
 START ?=
+ROOM ?= estimation
+quick: setup  ## lint, types and the tests of one room in under half a minute: ROOM=estimation
+	@test -d tests/unit/$(ROOM) || { echo "error: tests/unit has no folder $(ROOM): one of $$(ls -d tests/unit/*/ | xargs -n 1 basename | grep -v __ | xargs)" >&2; exit 2; }
+	@$(BIN)/ruff format --quiet --check . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/ruff check --quiet .; $(BIN)/lint-imports --no-logo > /dev/null || $(BIN)/lint-imports --no-logo
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -x $(PARALLEL) $(PROCESSES) -q tests/unit/$(ROOM)
+
 fuzz: setup  ## hostile input that no run before has tried, for MINUTES=60
 	@$(BIN)/python -m tests.support.fuzz_for_hours $(MINUTES) $(START)
 

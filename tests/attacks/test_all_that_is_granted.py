@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.granted import best_given_all, by_agents, listed_best, world_of
-from tests.support.granted_cases import FORMS, Tried, tried
+from tests.support.granted_cases import FORMS, Tried, case_of, tried
 
 import maskwell as mw
 from maskwell.core.randomness import SeededRandom
@@ -55,12 +55,12 @@ def test_a_figure_of_the_keys_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_look_at_fewer_columns_may_find_more_than_the_finest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two other randomized columns one is left out; of very many columns not all looks are counted, as is said."""
-    coarse = FORMS.index("three apart") + 39 * len(FORMS)
-    assert not tried(coarse).fault
+    coarse = 718, case_of(718, "three apart")
+    assert not tried(*coarse).fault
     monkeypatch.setattr(joint_disclosure, "MOST_LOOKS", 1)
-    least = tried(coarse)
+    least = tried(*coarse)
     assert least.fault.startswith("one look") and least.release is not None
-    assert "Not counted: looks at some sets of fewer randomized columns" in text_of(least.release)
+    assert "Not counted: matching on some smaller sets of randomized columns" in text_of(least.release)
 
 
 def test_the_intruder_agrees_with_a_list_of_all_drawn_files() -> None:
@@ -147,14 +147,14 @@ def text_of(release: object) -> str:
 
 def test_the_headline_says_where_no_figure_is_known_and_names_no_smaller_one_as_the_worst() -> None:
     release = release_of(SWAPPED)
-    assert "no figure can be given for someone who also uses the released values of u" in text_of(release)
+    assert "no figure can be given for an intruder who also uses the released values of u" in text_of(release)
     assert release.risk.headline["worst"] is None
 
 
 def test_a_limit_without_a_figure_is_refused_and_the_ways_out_lead_out() -> None:
     with pytest.raises(InfeasibleError) as caught:
         release_of(SWAPPED, match="0.45")
-    assert "cannot be checked against someone who also uses u" in caught.value.message
+    assert "cannot be checked against an intruder who also uses u" in caught.value.message
     assert 'accept = ["joint-table"]' in caught.value.hint and "one [[protect]]" in caught.value.hint
     accepted = release_of(SWAPPED, match="0.45", accept=["joint-table"])
     assert accepted.risk.joint_table.accepted
@@ -166,7 +166,7 @@ def test_a_limit_without_a_figure_is_refused_and_the_ways_out_lead_out() -> None
 def test_a_joint_table_that_is_too_large_to_compare_has_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_disclosure, "realised_risks", lambda *_: None)
     release = release_of(APART)
-    assert "no figure can be given for someone who also compares all released counts" in text_of(release)
+    assert "no figure can be given for an intruder who also compares all released counts" in text_of(release)
     assert release.risk.headline["worst"] is None and release.risk.joint_table.one_look is not None
 
 
@@ -201,7 +201,9 @@ def test_a_figure_that_is_lost_or_larger_once_the_file_is_drawn_is_held_against_
     monkeypatch.setattr(joint_disclosure, "_found", after_the_draw)
     with pytest.raises(InfeasibleError) as caught:
         release_of(APART, match="0.45")
-    assert ("cannot be checked against someone" if lost else "keep a chance above") in caught.value.message
+    assert (
+        "cannot be checked against an intruder" if lost else "keep a probability of a correct match above"
+    ) in caught.value.message
 
 
 def test_published_units_that_are_too_many_have_no_figure() -> None:
@@ -211,7 +213,7 @@ def test_published_units_that_are_too_many_have_no_figure() -> None:
     plan = ReleasePlan.of([APART[0]], accept=["h"], match="0.9", **options)
     with pytest.raises(InfeasibleError) as caught:
         release_table(many, plan, random=SeededRandom(2))
-    assert "someone who also uses h" in caught.value.message and "drop the unit" in caught.value.hint
+    assert "an intruder who also uses h" in caught.value.message and "drop the unit" in caught.value.hint
     for accept in ([], ["h", "joint-table"]):  # the units are not published, or the intruder is left out
         plan = ReleasePlan.of([APART[0]], accept=accept, match="0.9", **options)
         assert release_table(many, plan, random=SeededRandom(2)).release.risk.headline["kept"]
@@ -236,7 +238,7 @@ def test_a_kept_order_that_reveals_a_key_is_refused() -> None:
     assert "may reveal the original values of a" in caught.value.message and 'order = "shuffled"' in caught.value.hint
     assert "order" not in ordered(SORTED["a"])  # the way out
     told = ordered(SORTED["a"], order="kept", accept=["record-order"])
-    assert "Not counted: what the order of the records, which is kept, reveals." in told
+    assert "Not counted: what the preserved order of the records reveals." in told
 
 
 @pytest.mark.parametrize(

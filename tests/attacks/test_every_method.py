@@ -222,7 +222,7 @@ def test_a_plan_that_means_a_milder_intruder_says_what_others_reach(name: str) -
     one, _ = best_attacks(laws, keys)
     own, _ = best_attacks(laws, keys, own_look=True)
     assert own.chance <= printed_figure(text) + SLACK, own
-    assert one.chance <= printed_for(text, "looks where it is easiest") + SLACK, one
+    assert one.chance <= printed_for(text, "uses the most revealing released value") + SLACK, one
     assert own.chance < one.chance
 
 
@@ -317,10 +317,10 @@ def test_the_program_draws_what_the_enumeration_assumes() -> None:
         ("4 records released to x: 2 records are still found for sure (bound 20 %).", "1"),
         ("8 records released to x: no record is found with a chance\n  above 28.4\u202f%.\n risk 99 %", "0.284"),
         (
-            "Released 8 records to x/. Highest chance that someone who knows a\n finds it: 40 % (limit 50 %); 61 % for",
+            "Released 8 records to x/. Highest probability that an intruder\n finds it: 40 % (limit 50 %); 61 % for",
             "0.4",
         ),
-        ("Released 8 records to x/. 2 records can be found with certainty by someone (limit 50 %).", "1"),
+        ("Released 8 records to x/. 2 records can be re-identified with certainty by an intruder (limit 50 %).", "1"),
     ],
 )
 def test_the_figure_is_read_from_the_first_sentence(text: str, figure: str) -> None:

@@ -159,7 +159,7 @@ def test_an_attacker_that_the_simulation_does_not_use_finds_no_more_than_is_prin
 def test_the_same_attacker_detects_a_figure_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The release of an intruder who uses columns or counts, but not both, as was simulated before."""
     monkeypatch.setattr(joined_columns, "SCALINGS", {"": joined_columns.SCALINGS[""]})
-    monkeypatch.setattr(joined_columns, "LOOKS", {"among records with the same released keys": False})
+    monkeypatch.setattr(joined_columns, "LOOKS", {"among records with the same released key values": False})
     assert beaten(released.__wrapped__(people), people())
 
 

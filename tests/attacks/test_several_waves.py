@@ -155,7 +155,10 @@ def test_the_command_prints_the_figure_in_dry_runs_json_and_receipts(place: Path
     more = [*key, "--matrices", "first/internal/receipt.json", "--earlier-files", "wave1.csv"]
     dry = run("release", "wave2.csv", "--plan", "refused.toml", *more, "--dry-run", status=1)
     said = " ".join(dry.out.split())
-    assert "finds the right record with a chance of 100 %" in said and "--earlier-files wave1.csv --dry-run" in said
+    assert (
+        "identifies the right record with a probability of 100 %" in said
+        and "--earlier-files wave1.csv --dry-run" in said
+    )
     told = run("release", "wave2.csv", "--plan", "plan.toml", *more, "--json", "-o", "second").json()
     receipt = json.loads(Path("second/internal/receipt.json").read_text(encoding="utf-8"))
     assert told["linked_releases"] == receipt["linked_releases"]

@@ -148,7 +148,7 @@ def test_the_reported_chance_is_reached() -> None:
     released = mw.release(data, planned([*AREAS, "y"], size=4, k=3, match="1/4"), random=mw.SeededRandom(1))
     assert released.release.risk.after.max_risk == pytest.approx(0.25)
     tight = planned([*AREAS, "y"], size=4, k=3, match="1/5")
-    refused(InfeasibleError, "4 of 4 records keep a chance above 0.2", mw.release, data, tight)
+    refused(InfeasibleError, "4 of 4 records keep a probability of a correct match above 0.2", mw.release, data, tight)
 
 
 def test_deals_are_even_over_all_arrangements() -> None:

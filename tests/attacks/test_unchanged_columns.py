@@ -203,7 +203,7 @@ def beaten(right: int, tried: int, chance: Fraction) -> bool:
 
 
 def matches(true: Sequence[dict[str, str]], seen: Sequence[dict[str, str]], keys: Sequence[str]) -> tuple[int, int]:
-    """Persons who are alone with their keys are looked for; rows that seem to be theirs are picked from."""
+    """Persons who are unique on the key variables are looked for; rows that seem to be theirs are picked from."""
     random = np.random.default_rng(2)
     counts = Counter(tuple(row[k] for k in keys) for row in true)
     where: dict[Record, list[int]] = defaultdict(list)

@@ -58,7 +58,7 @@ def test_a_table_that_is_not_kept_texts_for_people_and_a_receipt_that_is_none(ma
     assert lines[-1].startswith("Next: maskwell estimate data.csv --receipt receipt.json --columns region,roof")
     assert max(map(len, lines)) <= 100
     run(*lines[-1].split()[2:])
-    refused(*estimate(receipt="codebook.json"), saying="no receipt of a release", kind="bad_data_file")
+    refused(*estimate(receipt="codebook.json"), saying="not the receipt of a release", kind="bad_data_file")
     refused(*estimate(receipt="nowhere.json"), saying="nowhere.json")
     refused("estimate", "data.csv", "--columns", "roof", saying="--columns needs --receipt")
 
@@ -152,7 +152,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_whose_shares_they_are(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(survey)
-    records = "Shares of the records, not of the population: this release keeps counts, not weighted counts, of"
+    records = "Shares of the records, not of the population: this release preserves counts, not weighted counts, of"
     for name, saying in {
         "region": records,
         "job": records,
@@ -188,8 +188,8 @@ def test_missing_values_that_were_randomized_count_unasked(survey: Path, monkeyp
 def test_the_readme_says_what_is_kept(survey: Path) -> None:
     text = " ".join((survey / "README.md").read_text().split())
     assert "tables weighted with w are biased" in text
-    assert "if every record counts with its weight (w); numbers of records are not kept" in text
-    assert "Values of job were swapped between records; counts of job are kept exactly" in text
+    assert "if every record counts with its weight (w); numbers of records are not preserved" in text
+    assert "Values of job were swapped between records; counts of job are preserved exactly" in text
     assert "Tables of columns that were not randomized are weighted as in any survey (w)." in text
 
 

@@ -76,10 +76,10 @@ def test_a_plan_that_is_not_kept_ends_with_status_1_when_tried_out_and_is_refuse
     weak = PLAN.replace("match", 'drop = ["pid"]\nmatch')
     Path("weak.toml").write_text(weak.replace('method = "inverse-frequency"', 'method = "method1"\ntheta = 0.01'))
     lines = run("release", csv, "--plan", "weak.toml", "--dry-run", status=1).out.splitlines()
-    assert lines[0].startswith("The plan would be refused: ") and lines[0].endswith("the limit is 50 %.")
-    assert lines[1].startswith("Found most easily: sex = ") and "above 100 %" not in " ".join(lines)
+    assert lines[0].startswith("The plan would be refused: ") and "(limit 50 %)." in " ".join(lines[:2])
+    assert lines[2].startswith("Highest risk: sex = ") and "above 100 %" not in " ".join(lines)
     assert lines[-1] == "Next: change the plan, then: maskwell release people.csv --plan weak.toml --dry-run"
-    refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="keep a chance above 0.5")
+    refused("release", csv, "--plan", "weak.toml", "-o", "out", saying="correct match above 0.5")
     assert not Path("out").exists()
 
 
@@ -260,6 +260,6 @@ def test_missing_codes_are_categories_and_columns_that_tell_others_are_named(csv
     lines = csv.read_text().splitlines()
     csv.write_text("\n".join([f"{lines[0]},name", *(f"{line},name {i}" for i, line in enumerate(lines[1:]))]) + "\n")
     command = ("release", csv, "--plan", "plan.toml")
-    refused(*command, "--dry-run", saying="name identifies records: 100 % are alone")
-    hint = refused(*command, "-o", "out", saying="name identifies records: 100 % are alone")
+    refused(*command, "--dry-run", saying="name identifies records: 100 % have a unique value")
+    hint = refused(*command, "-o", "out", saying="name identifies records: 100 % have a unique value")
     assert 'hint: add drop = ["name"] to [release], or accept = ["name"] if it may be published' in hint

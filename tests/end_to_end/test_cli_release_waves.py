@@ -68,7 +68,7 @@ def test_keyed_draws_stay_with_a_second_randomization_and_fresh_ones_are_new(
     assert [told["draws"] for told in draws_told(done[0])] == ["fresh", "kept"]
     Path("plan.toml").write_text(HEAD + UNIFORM + 'draws = "fresh"\n')
     command = ("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "-o", "three")
-    refused(*command, saying="a key is of no use")
+    refused(*command, saying="a secret key has no effect")
 
 
 def test_neither_the_kind_of_file_nor_a_label_of_the_codebook_changes_the_design(
@@ -95,7 +95,7 @@ def test_neither_the_kind_of_file_nor_a_label_of_the_codebook_changes_the_design
 
 def test_everything_says_what_a_key_does(waves: tuple[list[str], list[str]]) -> None:
     text = " ".join(run("release", "--new-key", "other.key").out.split())
-    assert "A report that changed shows that the true value changed" in text
+    assert "A report that changed under the same matrix proves that the true value changed" in text
     assert "a report that changed shows that the true value did" in " ".join(run("release", "--help").out.split())
     Path("plan.toml").write_text(HEAD + UNIFORM)
     lines = run("release", "one.csv", "--plan", "plan.toml", "--key", "secret.key", "-o", "one").out
@@ -124,7 +124,7 @@ def test_earlier_matrices_keep_the_draws_of_unchanged_records_and_are_estimated_
     public, internal = (json.loads(Path(f"two/{kind}/receipt.json").read_text()) for kind in ("public", "internal"))
     (group,) = public["groups"]
     assert (group["invariance"], group["matrix"]) == ("external", "withheld")
-    assert "biased as they stand" in public["advice"][0]
+    assert "not preserved" in public["advice"][0]
     assert internal["groups"][0]["stage"]["counts"] == [later.count(job) for job in sorted(JOBS)]
     data = ("estimate", "two/public/data.csv", "--columns", "job")
     found = run(*data, "--receipt", "two/internal/receipt.json", "--json").json()
@@ -172,7 +172,7 @@ def test_bounds_rules_and_risk_are_looked_at_again(waves: tuple[list[str], list[
     )
     Path("one").rename("first")
     release("one.csv", risky, "one")
-    refused("release", "two.csv", "--plan", "plan.toml", *more, saying="above 0.1 of being matched")
+    refused("release", "two.csv", "--plan", "plan.toml", *more, saying="correct match above 0.1")
 
     ruled = HEAD + METHOD1 + '[[rule]]\nforbid = { sex = ["f"], job = ["b"] }\n'
     Path("one").rename("second")

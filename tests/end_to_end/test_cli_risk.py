@@ -54,11 +54,14 @@ RECEIPT = ["--receipt", "out/internal/receipt.json"]
 
 def test_a_bound_decides_the_exit_status_with_weights_and_contributions_in_lines_that_fit(people: Path) -> None:
     lines = run("risk", "people.csv", "--keys", "town,job", "--match", "1/2", status=1).out.splitlines()
-    assert lines[0] == "1 of 8 records is above the limit of 50 %: who knows town, job of a person finds it for sure."
-    assert lines[1] == "Found most easily: town = A, job = baker (1 record, 100 %)."
+    first = (
+        "1 of 8 records is above the limit of 50 %: an intruder who knows town and job identifies it with certainty."
+    )
+    assert " ".join(" ".join(lines[:2]).split()) == first
+    assert lines[2] == "Highest risk: town = A, job = baker (1 record, 100 %)."
     kept = run("risk", "people.csv", "--keys", "town", "--match", "0.5").out
-    assert kept.startswith("No record is above the limit of 50 %: who knows town of a person finds no record with a")
-    assert "Found most easily" not in kept
+    assert kept.startswith("No record is above the limit of 50 %: an intruder who knows town identifies no record")
+    assert "Highest risk" not in kept
     assert run("risk", "people.csv", "--keys", "town", "--match", "0.5", "--json").json()["records_above"] == 0
     name = "a_very_long_name_of_a_column_that_somebody_made_by_joining_many_words"
     Path("odd.csv").write_text(f'{name},job\n"on two\nlines",x\nb,y\nb,y\n', encoding="utf-8")
@@ -95,12 +98,12 @@ def test_the_first_line_says_whether_the_bound_is_kept_and_nobody_is_above_certa
     """A release that leaves a record as it is."""
     asked = ["risk", "people.csv", "--keys", "town,job", *RECEIPT]
     kept = run(*asked, "--match", "0.6").out
-    assert kept.startswith("Highest chance that someone who knows town and job finds the right record: ")
-    assert "(limit 60 %)" in kept and "are above the limit." not in kept
+    assert kept.startswith("Highest probability that an intruder who knows town and job identifies the right record: ")
+    assert "(limit 60 %)" in " ".join(kept.split()) and "are above the limit." not in kept
     lines = run(*asked, "--match", "0.01", status=1).out.splitlines()
     first = " ".join(" ".join(lines[:3]).split())
     assert "(limit 1 %); before the release: 100 %. 308 of 308 records are above the limit." in first
-    assert any(line.startswith("Found most easily: town = A, job = baker (1 record, ") for line in lines[2:6])
+    assert any(line.startswith("Highest risk: town = A, job = baker (1 record, ") for line in lines[2:6])
     assert "k-anonymity" not in kept  # of the release it is not shown
     assert run(*asked, "--released", "out/public/data.csv").out.count("k-anonymity") == 1
     Path("still.toml").write_text(PLAN.replace("match = 0.6\n", "").replace('["town", "job"]\nm', '["town"]\nm'))
@@ -109,7 +112,7 @@ def test_the_first_line_says_whether_the_bound_is_kept_and_nobody_is_above_certa
     asked = ["risk", "people.csv", "--keys", "job", "--receipt", "still/internal/receipt.json"]
     for more, status in ((["--match", "1"], 0), (["--match", "0.5"], 1), ([], 0)):
         first = " ".join(run(*asked, *more, status=status).out.split("risk (")[0].split())
-        assert "above 100 %" not in first and "can be found with certainty" in first
+        assert "above 100 %" not in first and "can be re-identified with certainty" in first
 
 
 def test_pictures_and_records_and_bad_input_by_name(released: Path) -> None:

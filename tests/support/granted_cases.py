@@ -38,6 +38,9 @@ FORMS = (
     "uniform",
     "three apart",
     "excluded",
+    "mixing with weights",
+    "keep",
+    "keep with weights",
 )
 Row = tuple[Any, ...]
 
@@ -63,10 +66,10 @@ class Case:
         return ReleasePlan.of([*self.protect], keys=[*self.keys], **options, **self.more)
 
 
-def case_of(number: int) -> Case:
-    """The case of a number."""
+def case_of(number: int, form: str = "") -> Case:
+    """The case of a number, in its form or another one."""
     r = random.Random(number)
-    form = FORMS[number % len(FORMS)]
+    form = form or FORMS[number % len(FORMS)]
     match = r.choice(["0.25", "0.3", "0.4", "0.5"])
     how = r.choice(["mixing", "method1", "inverse-frequency", "optimal", "lowered"])
     release = {"match": match} if r.random() < 0.8 or how in ("optimal", "lowered", "inverse-frequency") else {}
@@ -141,6 +144,16 @@ def case_of(number: int) -> Case:
     elif form == "weights":
         rows = [(a, u, r.choice([1.0, 2.0])) for a, u in rows]
         columns, release = ("a", "u", "w"), {**release, "weights": "w"}
+    elif form == "mixing with weights" or form.startswith("keep"):
+        columns, own = ("a", "u"), {"method": "mixing"} if r.random() < 0.5 or form.startswith("mixing") else own
+        release = {**release, "match": match} if own == {"method": "mixing"} else release
+        if form.startswith("keep"):  # exactly: within the outcome, which the intruder then sees
+            rows, columns = [(*row, r.choice("pq")) for row in rows], ("a", "u", "b")
+            release = {**release, "keep": [r.choice([["a", "b"], ["u", "b"], ["a", "u", "b"]])]}
+        protect = [{"variables": ["a", "u"], **own}]
+        if form.endswith("weights"):
+            rows = [(*row, r.choice([0.5, 1.0, 3.0, 10.0])) for row in rows]
+            columns, release = (*columns, "w"), {**release, "weights": "w"}
     elif form == "swap":
         release = {}
         protect = [{"variables": ["a", "u"], "method": "swap", "base": r.choice(["sequential", "method1"])}]
@@ -202,6 +215,8 @@ def tried(number: int, case: Case | None = None) -> Tried:
     hidden = [name for name in case.columns if name in plan.unpublished or name == plan.weights]
     case = _with_rule_columns(case, done.release.file.further)
     hidden += done.release.file.further
+    if case.form.startswith("keep") and not any("b" in stage.columns for stage in done.release.stages):
+        hidden.append("b")  # it stays and says nothing of how others are randomized: another intruder's
     unit = case.unit if case.unit and (case.shown or any(one.each == "unit" for one in plan.protections)) else None
     world = world_of(
         case.rows, case.columns, done.release.stages, case.keys, unit=unit, shown=case.shown, hidden=hidden

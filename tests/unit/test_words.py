@@ -8,10 +8,11 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+NOT_NO = r"(?! longer| more than| less than)"
 FOREIGN = re.compile(
-    r"\b(?:told|tells|is no(?! longer| more than| less than)|are no(?! longer| more than| less than)|from which on"
-    r"|worked out|found out|whoever|somebody who|as it came out|if left out|written down|made up of|has a hand in"
-    r"|in every language|(?:goes|go) with the keys)\b",
+    rf"\b(?:told|tells?|telling|is no{NOT_NO}|are no{NOT_NO}|from which on|worked out|found out|whoever|somebody who"
+    r"|as it came out|if left out|written down|made up of|has a hand in|stands? (?:in|for|between|before|beside)"
+    r"|in every language|(?:goes|go) with the keys|weighs? (?:all|how|the)|take the signs off|nobody else is like)\b",
     re.IGNORECASE,
 )
 """Words by which a text reads as translated; docs/glossary.md has those to use."""
@@ -19,18 +20,13 @@ FOREIGN = re.compile(
 FIELD = re.compile(r"\{[^{}]*\}")
 """What a sentence of the catalogue fills in."""
 
-WRITTEN = ("*.html", "*.txt", "*.json", "*.toml")
-"""Texts besides Python: templates, wording, messages and help."""
+WRITTEN = ("*.py", "*.html", "*.txt", "*.json", "*.toml", "*.md")
+"""Programs, templates, wording, messages, help and pages."""
 
-COVERED = ("src/maskwell",)
-"""Folders that people read from; docs follow."""
+COVERED = ("src/maskwell", "README.md", "CONTRIBUTING.md")
+"""Folders and pages that people read."""
 
-LATER = re.compile(r"microdata|release|/risk|_risk|risk_|utility")
-"""Paths below them that are not covered yet."""
-
-ALLOWED = {
-    "src/maskwell/messages/reports.toml": "its entries of releases follow with those of microdata",
-}
+ALLOWED: dict[str, str] = {}
 """Places that may use such words, and why."""
 
 
@@ -55,18 +51,18 @@ def values_of(content: object) -> Iterator[str]:
         yield content
 
 
-def found_in(root: Path, folders: tuple[str, ...] = COVERED) -> list[str]:
+def found_in(root: Path, places: tuple[str, ...] = COVERED) -> list[str]:
     """Each place with such a word, with the word in its surroundings."""
     found = []
-    for folder in folders:
-        for pattern in ("*.py", *WRITTEN):
-            for path in sorted((root / folder).rglob(pattern)):
-                name = path.relative_to(root).as_posix()
-                if LATER.search(name) or name in ALLOWED:
-                    continue
-                for line, text in english(path.read_text(encoding="utf-8"), path):
-                    around = [text[max(0, one.start() - 30) : one.end() + 30] for one in FOREIGN.finditer(text)]
-                    found += [f"{name}:{line}: {words!r}" for words in around]
+    for place in places:
+        inside = [one for pattern in WRITTEN for one in sorted((root / place).rglob(pattern))]
+        for path in inside if (root / place).is_dir() else [root / place]:
+            name = path.relative_to(root).as_posix()
+            if name in ALLOWED:
+                continue
+            for line, text in english(path.read_text(encoding="utf-8"), path):
+                around = [text[max(0, one.start() - 30) : one.end() + 30] for one in FOREIGN.finditer(text)]
+                found += [f"{name}:{line}: {words!r}" for words in around]
     return found
 
 
@@ -80,5 +76,7 @@ def test_such_words_are_found_wherever_they_are(tmp_path: Path) -> None:
     (folder / "one.py").write_text('"""Whoever reads this."""\nTEXT = f"{1} is no number"\nPLAIN = "it is no longer"\n')
     (folder / "two.toml").write_text('# whoever\n[code]\ntext = "the share is told"\nhint = ["worked out"]\n')
     (folder / "three.html").write_text("<p>plain</p>\n<p>It tells nothing.</p>\n")
-    places = [found.partition(": ")[0] for found in found_in(tmp_path, ("pages",))]
-    assert places == ["pages/one.py:1", "pages/one.py:2", "pages/three.html:2", "pages/two.toml:1", "pages/two.toml:1"]
+    (tmp_path / "README.md").write_text("A page\nthat weighs the words\n")
+    places = [found.partition(": ")[0] for found in found_in(tmp_path, ("pages", "README.md"))]
+    inside = ["pages/one.py:1", "pages/one.py:2", "pages/three.html:2", "pages/two.toml:1", "pages/two.toml:1"]
+    assert places == [*inside, "README.md:2"]

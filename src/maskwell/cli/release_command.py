@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 KEPT = (
-    "With it a record is reported as before while its true value and the matrix stay the same. A report that changed "
-    "shows that the true value changed."
+    "With it a record keeps its report while its true value and the matrix stay the same. A report that changed under "
+    "the same matrix proves that the true value changed."
 )
 HOUSEHOLDS = "One column may identify households or other units: see the comment above the line unit in the plan."
 
@@ -73,10 +73,10 @@ NOT_WITH_NEW_KEY = (
 
 @opt.command(Asked)
 def release(asked: Asked) -> None:
-    """Post-randomize FILE as a plan says, so that its tables stay right and the risk of its records stays bounded.
+    """Post-randomize FILE by a plan that preserves tables and limits the risk of re-identification.
 
-    DIR/public is what users get: the released file, a receipt for its analysis, a codebook and metadata. DIR/internal
-    stays with you: the matrices and the report for the disclosure board.
+    DIR/public is for users: the released file, a receipt (perturbation metadata) for its analysis, a codebook and
+    metadata. DIR/internal stays with you: the matrices and the report for the disclosure board.
     """
     from maskwell.core.keyed import KeyedRandom
     from maskwell.microdata.plans.release_plan import load_plan
@@ -207,7 +207,7 @@ def _carry_out(file: str, plan: ReleasePlan, folder: str, asked: Asked) -> None:
             progress=progress,
         )
     if not done.private:
-        click.echo("note: drawn from a seed: a demonstration, not to be published", err=True)
+        click.echo("note: drawn from a seed: for demonstration only, do not publish", err=True)
     if asked.as_json:
         print_json({**done.to_dict(), "output": folder})
     else:

@@ -44,10 +44,10 @@ class Asked:
 
 @opt.command(Asked)
 def risk(asked: Asked) -> int:
-    """Say how easily somebody who knows the keys of a person finds the person's record in FILE.
+    """Measure re-identification risk in FILE, for an intruder who knows the key variables of a person.
 
-    With --receipt the same is said of the release: what is expected, and with --released what came out. With --design
-    it says what an intruder infers from randomized reports; without, values are taken as true.
+    With --receipt also the risk of the release: expected and, with --released, realised. With --design it measures
+    what an intruder infers from randomized reports; without, values are taken as true.
     """
     from maskwell.core.atomic import check_output
     from maskwell.microdata.plans.plan_drafts import limit_of

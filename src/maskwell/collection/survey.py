@@ -298,7 +298,7 @@ def _entries(given: Any, where: str, allowed: Sequence[str]) -> Entries:
     """The entries of a table; keys that do not belong there are refused first: a misspelt one changes the others."""
     for key in table(given, where):
         if key not in allowed:
-            raise unknown(key, f"{where}: unknown setting", allowed, " here")
+            raise unknown(key, f"{where}: unknown setting", allowed)
     return Entries(given, where)
 
 

@@ -12,12 +12,14 @@ import numpy as np
 from maskwell.core.arguments import check_kind, check_path, list_of
 from maskwell.core.cells import CellTable
 from maskwell.core.freed_memory import give_back_memory
+from maskwell.core.phrases import Printed, shorten
 from maskwell.core.verdicts import above, at_most
 from maskwell.engines.kept_rows import kept_rows
 from maskwell.engines.row_sources import Progress
 from maskwell.engines.rows import Rows
 from maskwell.errors import InfeasibleError, UnknownCategoryError
 from maskwell.microdata import true_file
+from maskwell.microdata.plans.kept_tables import KeptTable
 from maskwell.microdata.plans.recodes import check_labels_met
 from maskwell.microdata.plans.release_plan import JOINT_TABLE, ReleasePlan
 from maskwell.microdata.records.column_values import check_ids
@@ -34,10 +36,11 @@ from maskwell.microdata.side_channels import check_side_channels, side_channel_r
 from maskwell.microdata.stages.given_stages import can_carry_on
 from maskwell.microdata.stages.stage import Stage, State, unchanged_columns
 from maskwell.microdata.stages.stage_building import CarriedOn, ColumnFits, build_stages
-from maskwell.microdata.table_keeping import keep_tables
+from maskwell.microdata.table_keeping import check_kept_anyway, keep_tables, not_kept_by
 from maskwell.microdata.true_file import Columns, Count, Tables, TrueFile
 from maskwell.microdata.utility.propensity import propensity_score, widest_table
 from maskwell.microdata.utility.utility_report import UtilityReport, assess_utility
+from maskwell.notes import Note
 
 
 def assess_file(
@@ -74,7 +77,21 @@ def assess(
         plain = _assess_once(records, replace(plan, keep=()), earlier, None, origin)
         known = [*plain.tables.values(), *plain.file.described.values(), *assessed.file.described.values()]
         kept = tuple(one.beside(plain.stages, known) for one in kept)
-    return replace(assessed, kept=kept)
+    counted = [*assessed.tables.values(), *assessed.file.described.values()]
+    if earlier is None:
+        check_kept_anyway(plan, assessed.stages, counted)
+    elif plan.keep:
+        said = [_not_kept(*one) for one in not_kept_by(plan, assessed.stages, counted)]
+        return replace(assessed, found=(*assessed.found, *said))
+    return replace(assessed, kept=kept) if kept else assessed
+
+
+def _not_kept(table: KeptTable, bias: float | None) -> Note:
+    """The note of a table of ``keep`` that earlier matrices do not keep."""
+    title = shorten(table.title, 40)
+    if bias is None:
+        return Note("kept-by-no-earlier-matrix-as-far-as-known", table=title)
+    return Note("kept-by-no-earlier-matrix", table=title, bias=Printed(100 * bias))
 
 
 def _assess_once(

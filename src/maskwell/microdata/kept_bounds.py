@@ -364,7 +364,7 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
         why = f": {_records(broken.missing, 'has', 'have')} no value"
         hint = 'missing = "category" in [release] protects them too; exempt = ["missing"] leaves them out'
     elif broken.arriving and broken.name in TELLING:
-        why = f": some values come to cells of {' and '.join(broken.stage.within)} without them"
+        why = f": some values move to cells of {' and '.join(broken.stage.within)} without them"
         hint = "protect these columns jointly in one [[protect]], or this one before the others"
     elif broken.alone:
         why = f": {_records(broken.alone, 'is', 'are')} alone in their cell"
@@ -372,7 +372,7 @@ def _not_kept(plan: ReleasePlan, broken: BoundKept) -> InfeasibleError:
     elif plan.protections[broken.number - 1].counts_from is not None:
         hint = "the counts of counts_from differ from those of this file: leave it out, or loosen the bound"
     elif broken.stage.invariance == "weights" and broken.name in TELLING:
-        hint = 'the matrix keeps sums of weights, and the bound is for records: set invariance = "counts"'
+        hint = 'the matrix preserves sums of weights, and the bound is for records: set invariance = "counts"'
     message = shorten(f"{reached}{why}", MESSAGE) if why else reached
     return InfeasibleError(message, hint=hint, bound=broken.name, nearest=broken.value)
 
@@ -388,21 +388,22 @@ def _match_hint(release: AnyRelease) -> str:
         return str(Note("joint-table-exceeds-the-limit", accept=f'accept = ["{JOINT_TABLE}"]'))
     open_ = [key for key in plan.keys if key not in plan.randomized]
     if open_ and len(open_) == len(plan.keys):
-        return f"none of the keys is randomized: add [[protect]] with variables = {[*plan.keys]}"
+        return f"no key variable is randomized: add [[protect]] with variables = {[*plan.keys]}"
     if plan.missing == "unchanged" and any(release.file.missing.get(key) for key in plan.keys):
-        return 'records with a missing key stay as they are: set missing = "category" in [release]'
+        return 'records with a missing key value are not protected: set missing = "category" in [release]'
     if release.file.seen:
         names = json.dumps([*release.file.seen], ensure_ascii=False)
-        whole = f"{', '.join(release.file.seen)} shows which records moved: add drop = {names} or use linked"
+        show = "shows" if len(release.file.seen) == 1 else "show"
+        whole = f"{', '.join(release.file.seen)} {show} which records moved: add drop = {names} or use linked"
         return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
     if any(one.how.by_unit and {*one.moved} & {*plan.keys} for one in plan.protections):
         return "name all other keys in similar and in risk of the targeted swap, with k and size of 1/match or more"
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):
-        return "name all other keys in within of the swap: only then is it known what an exchange hides"
+        return "name all other key variables in within of the swap: only then is the protection of an exchange known"
     after = None if release.risk is None else release.risk.after
     own = math.inf if after is None else after.max_risk_strict
     if after and plan.match and bound_is_kept("match", plan.match, own) and above(after.max_risk, own):
-        return 'use method = "mixing", or say whom the limit is for: intruder = "own-key"'
+        return 'use method = "mixing", or name the intruder of the limit: intruder = "own-key"'
     if len(plan.protections) > 1 or open_:
-        return 'randomize all keys jointly with method = "mixing", or allow a larger match'
-    return "name fewer columns in within, drop a key, or allow a larger match"
+        return 'randomize all key variables jointly with method = "mixing", or allow a larger match'
+    return "name fewer columns in within, drop a key variable, or allow a larger match"

@@ -212,7 +212,6 @@ def _drawn(
         risk = judge.risk()
         if is_kept_as_drawn(plan, risk, attempt, last=key is not None or attempt == DRAWS):
             break
-    check_match(replace(assessed, risk=risk))  # a figure may be lost, or be another bound, once the file is drawn
     utility = judge.utility(done.changed)
     give_back_memory()
     described: dict[str, Any] = {}
@@ -220,7 +219,7 @@ def _drawn(
         utility = _with_regressions(assessed, utility, path, InputFile.of(str(file), done.form))
         columns = [*_columns(rows, done)]
         described = {"columns": columns, "labels": done.labels, "lost": done.lost, "form": done.form}
-    return Draw(
+    drawn = Draw(
         assessment=assessed,
         released_tables=tables,
         changed=done.changed,
@@ -231,6 +230,8 @@ def _drawn(
         told_by_order=tuple(telling_order(assessed, done.breaks)),
         **described,
     )
+    check_match(drawn)  # a figure may be lost, or be another bound, once the file is drawn
+    return drawn
 
 
 def _columns(rows: RowPlan, done: RowsReleased) -> Iterator[ReleasedColumn]:

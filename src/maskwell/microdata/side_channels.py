@@ -45,20 +45,20 @@ FOLLOWS = 0.9
 # How one column alone restores another, in few words
 _ALONE = {"value": "", "size": " by counting", "place": " by place"}
 
-# Cells of keys and side channels up to which the risk is worked out; beyond, it is bounded by the smallest cell
+# Cells of keys and side channels up to which the risk is computed; beyond, it is bounded by the smallest cell
 MOST_CELLS = 20_000
 SHOWN = 60
 WARNINGS = (
-    ("identifies", "{told}; coarsen {names}, or drop {them}"),
+    ("identifies", "{found}; coarsen {names}, or drop {them}"),
     (
         "restores",
-        "unchanged columns give protected ones away: {told}; protect them together, coarsen {names}, or drop {them}",
+        "unchanged columns give protected ones away: {found}; protect them together, coarsen {names}, or drop {them}",
     ),
     (
         "shows changes",
-        "unchanged columns show which values were changed: {told}; name {names} in linked, or drop {them}",
+        "unchanged columns show which values were changed: {found}; name {names} in linked, or drop {them}",
     ),
-    ("shows units", "{told}; coarsen {names}, or drop {them}"),
+    ("shows units", "{found}; coarsen {names}, or drop {them}"),
 )
 """Notes on columns that are published nevertheless, by the start of the kind of their disclosure."""
 
@@ -81,6 +81,7 @@ class SideChannel:
     by: str = "value"
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value
+    together: tuple[str, ...] = ()  # All columns that it follows from, where these are several
     told: tuple[str, ...] = ()  # Of units that show: what follows for protected columns, in words
     # Whether it is beyond the limit, and whether the plan accepts it
     refused: bool = False
@@ -94,18 +95,19 @@ class SideChannel:
         how = {
             "size": f"recomputed from {name} by counting its records",
             "place": f"recomputed from the place of a record among those with the same {name}",
-        }.get(self.by, f"worked out from {name}{beside}")
+        }.get(self.by, f"inferred from {name}{beside}")
         shows = f"{name} shows which records belong together"
         if self.column != self.of:
             others = f" with {self.by}" if self.by != "value" else ""
             shows = f"{name}{others} shows for {share} of records which others have the same {self.of}"
-        alone, rare = "are alone with their value", f"right for {share} of its records"
+        known = [shorten(each, 30) for each in self.together or (self.of or "",)]
+        alone, rare = "have a unique value", f"right for {share} of its records"
         told = {
             "identifies": alone if self.size <= 2 else f"share their value with fewer than {self.size - 1:,} others",
             "copies": f"{name} has one value for each value of {self.of}, which is not published",
-            "restores rare": f"a rare value of {self.of} can be worked out from {name} ({rare})",
+            "restores rare": f"a rare value of {self.of} can be inferred from {name} ({rare})",
             "restores some": f"{self.of} is certain from {name} for {share} of records",
-            "shows changes": f"{name} follows from {self.of} for {share} of records",
+            "shows changes": f"{name} follows from {listed(known, len(known), SHOWN)} for {share} of records",
             "shows units": "; ".join([shows, *self.told]),
         }
         told["identifies"] = f"{name} identifies records: {share} {told['identifies']}"
@@ -117,7 +119,7 @@ class SideChannel:
         """The same in a few words, for an error that names several columns."""
         share, other = tenths(self.share, up=True), _ALONE.get(self.by, f" with {shorten(self.by, 20)}")
         told = {
-            "identifies": f"{share} {'alone' if self.size <= 2 else 'in small groups'}",
+            "identifies": f"{share} {'unique' if self.size <= 2 else 'in small groups'}",
             "copies": f"copy of {self.of}",
             "restores rare": f"rare {self.of} {share}",
         }
@@ -141,18 +143,19 @@ class SideChannel:
 class SideChannelRisk:
     """The risk of an intruder who knows the keys and unchanged columns that give records or keys away."""
 
-    # What he knows: the keys of the plan, and these columns too
+    # What the intruder knows: the keys of the plan, and these columns too
     keys: tuple[str, ...]
     columns: tuple[str, ...]
     chance: float  # The largest chance of a correct match
-    exact: bool  # Whether it is worked out, or bounded by the size of the smallest cell
+    exact: bool  # Whether it is computed, or bounded by the size of the smallest cell
 
     @property
     def words(self) -> str:
         """One sentence."""
         known = listed([shorten(name, 30) for name in self.columns], len(self.columns), SHOWN)
-        keys = " as well as the keys" if self.keys else ""
-        return f"someone who knows {known}{keys} finds a record with a chance of up to {tenths(self.chance, up=True)}"
+        keys = " as well as the key variables" if self.keys else ""
+        most = tenths(self.chance, up=True)
+        return f"an intruder who knows {known}{keys} identifies a record with a probability of up to {most}"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -179,6 +182,7 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
         ids=sorted(plan.unpublished, key=lambda name: name != plan.id),
         missing=plan.missing == "category",
         ordered=plan.order == "kept",
+        joint=[one.variables for one in plan.protections],
         unit=plan.unit,
     )
 
@@ -206,7 +210,9 @@ def unit_channel(plan: ReleasePlan, units: UnitFacts, members: UnitMembers) -> S
     told = []  # what is learned of protected columns, and whether that is too much
     for one in _Judge(plan, [units.facts]).restored(units.facts):
         right = f"right for {tenths(one.share, up=True)} of records, {tenths(one.without, up=True)} without"
-        how = {"size": "counted again", "place": "told by the place in the unit"}.get(one.by, "told by the others")
+        how = {"size": "recomputed by counting", "place": "inferred from the place in the unit"}.get(
+            one.by, "inferred from the others"
+        )
         told.append((f"then {one.of} can be {how} ({right})", one.refused))
     share = members.share_shown(_least_size(plan))
     if below(share, NOTED_GROUPS) or not members.seen:
@@ -278,6 +284,11 @@ class _Judge:
             within = facts.column in self._within(one.column)
             if at_least(one.gain, FOLLOWS) and below(told.get(one.column, 0.0), FOLLOWS) and not within:
                 yield self._made(facts, "shows changes", one.column, one.share)
+        singly = any(at_least(one.gain, FOLLOWS) for one in facts.shown)
+        for group, one in facts.shown_together:
+            if at_least(one.gain, FOLLOWS) and not singly and facts.column not in self._within(group[0]):
+                of = next((name for name in group if name in self._plan.keys), group[0])
+                yield self._made(facts, "shows changes", of, one.share, together=group)
 
     def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
         accepted = facts.column in self._plan.accept
@@ -360,7 +371,7 @@ def check_side_channels(found: Sequence[SideChannel]) -> None:
     if not refused:
         return
     names = [*dict.fromkeys(one.column for one in refused)]
-    start = "unchanged columns tell too much: "
+    start = "unchanged columns reveal too much: "
     reasons = {name: "; ".join(one.short for one in refused if one.column == name) for name in names}
     items = [f"{shorten(name, 20)} ({why})" for name, why in reasons.items()]
     message = start + listed(items, len(items), MESSAGE - len(start))
@@ -388,8 +399,10 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
     for kind, words in WARNINGS:
         if some := [one for one in left if one.kind.startswith(kind)]:
             columns = [*dict.fromkeys(shorten(one.column, 30) for one in some)]
-            told, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
-            yield words.format(told=told, names=names, them="it" if len({one.column for one in some}) == 1 else "them")
+            shown, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
+            yield words.format(
+                found=shown, names=names, them="it" if len({one.column for one in some}) == 1 else "them"
+            )
     if risk is not None:
         yield risk.words
 

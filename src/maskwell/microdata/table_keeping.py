@@ -24,7 +24,7 @@ from maskwell.microdata.plans.kept_tables import KeptTable, mover_of
 from maskwell.microdata.plans.protection import UNIT, Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.side_channels import dependence_counter
-from maskwell.microdata.stages.stage import Stage, acting
+from maskwell.microdata.stages.stage import Stage, acting, is_kept
 from maskwell.microdata.stages.stage_building import ColumnFits, build_stages
 from maskwell.microdata.true_file import Tables, closure, column_fits, count_external, count_records, required_of
 from maskwell.microdata.utility.table_errors import TableErrors, stepped_up
@@ -46,6 +46,7 @@ class TableKept:
     changed_without: float  # The share of records that the protection is expected to change
     bias: float
     changed: float
+    of: str = "counts"  # "counts" or "weights": the shares whose bias this is; "both" of either
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -101,7 +102,9 @@ def keep_tables(
         for table, form, without in zip(tables, forms, before, strict=True):
             reached = trial.of(settled, table, number, forms[-1].protection)
             figures = (without.bias, without.changed, reached.bias or 0.0, reached.changed)
-            known.append(TableKept(table.columns, number + 1, float(table.within), form.way, form.by, *figures))
+            known.append(
+                TableKept(table.columns, number + 1, float(table.within), form.way, form.by, *figures, reached.of)
+            )
     return replace(settled, as_typed=plan.as_typed or plan), tuple(known)
 
 
@@ -118,6 +121,7 @@ class _Form:
 class _Reached:
     bias: float | None
     changed: float
+    of: str = "counts"
 
     def keeps(self, table: KeptTable) -> bool:
         if self.bias is None:
@@ -195,7 +199,8 @@ class _Trial:
             stages = self._stages(whole, steps)
             self.built.append((steps, stages))
         changed = next(stage for stage in stages if stage.variables == protection.variables).expected_changed()
-        return _Reached(_bias(stages, table.columns, self.counted), changed)
+        of = _measured_of(acting(stages, table.columns), self.counted)
+        return _Reached(_bias(stages, table.columns, self.counted), changed, of)
 
     def _stages(self, plan: ReleasePlan, steps: Sequence[Protection]) -> Sequence[Stage]:
         """The stages of some protections, with the rules about them."""
@@ -239,14 +244,39 @@ def _with(plan: ReleasePlan, number: int, protection: Protection) -> ReleasePlan
     return replace(plan, protections=tuple(protections))
 
 
+def not_kept_by(
+    plan: ReleasePlan, stages: Sequence[Stage], counted: Sequence[CellTable]
+) -> Iterator[tuple[KeptTable, float | None]]:
+    """Tables of ``keep`` that matrices do not keep in this file, and their largest bias."""
+    for table in plan.keep:
+        if not is_kept(stages, table.columns):
+            bias = _bias(stages, table.columns, counted)
+            if not _Reached(bias, 0.0).keeps(table):
+                yield table, bias
+
+
+def check_kept_anyway(plan: ReleasePlan, stages: Sequence[Stage], counted: Sequence[CellTable]) -> None:
+    """Raise for a table within the columns of one protection whose ``within`` an earlier one has randomized."""
+    for table, bias in not_kept_by(plan, stages, counted):
+        if mover_of(plan, table) is None:
+            raise _not_kept(table, [bias])
+
+
 def _bias(stages: Sequence[Stage], columns: Sequence[str], counted: Sequence[CellTable]) -> float | None:
     """The largest bias of a share, in what the matrices keep; None where nobody can say."""
     steps = acting(stages, columns)
     measured = TableErrors(stages).measured(columns, counted) if steps else {}
     if measured is None:
         return None
-    kind = "weights" if steps and steps[-1].invariance == "weights" else "counts"
-    return measured[kind].bias if kind in measured else 0.0
+    of = _measured_of(steps, counted)
+    return max((error.own for kind, error in measured.items() if of in (kind, "both")), default=0.0)
+
+
+def _measured_of(steps: Sequence[Stage], counted: Sequence[CellTable]) -> str:
+    """What the matrix keeps: counts or sums of weights; both where it keeps neither, or nothing of a table moves."""
+    if counted[0].weights is None:
+        return "counts"
+    return steps[-1].invariance if steps and steps[-1].invariant else "both"
 
 
 def _not_kept(table: KeptTable, biases: Sequence[float | None]) -> InfeasibleError:

@@ -63,7 +63,7 @@ def _compared_once(plan: ReleasePlan) -> list[Columns]:
 
 
 def _required(plan: ReleasePlan) -> list[Columns]:
-    """Tables without which there are no matrices and no risk."""
+    """Tables that the matrices and the risk need."""
     tables, met, moved = list[Columns](), list[Columns](), set[str]()
     for protection in plan.protections:
         within, variables = plan.columns_of(protection)
@@ -76,7 +76,7 @@ def _required(plan: ReleasePlan) -> list[Columns]:
 
 
 def required_of(plan: ReleasePlan, protection: Protection) -> list[Columns]:
-    """Tables without which there is no matrix of a protection."""
+    """Tables that the matrix of a protection needs."""
     within, variables = plan.columns_of(protection)
     own = (*within, *variables)
     beside = [(*own, *one.outcome(protection)) for one in protection.keep]
@@ -84,7 +84,7 @@ def required_of(plan: ReleasePlan, protection: Protection) -> list[Columns]:
 
 
 def compared_tables(plan: ReleasePlan) -> list[Columns]:
-    """Tables compared before and after: columns that matter, and pairs with what tells how they are randomized."""
+    """Tables compared before and after: columns that matter, and pairs with what determines how they are randomized."""
     names = _compared_columns(plan)
     return [*dict.fromkeys([*((name,) for name in names), *(closure(plan, pair) for pair in _pairs(plan, names))])]
 
@@ -122,7 +122,7 @@ def smaller_tables(plan: ReleasePlan) -> dict[Columns, list[Columns]]:
 
 
 def described_tables(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
-    """Tables whose errors users are told: pairs with a randomized column, with all other published ones.
+    """Tables whose errors are stated to users: pairs with a randomized column, with all other published ones.
 
     With weights, these columns alone as well; and larger tables of ``keep``, and columns of formulas, where these are
     three.
@@ -148,7 +148,7 @@ def _described(plan: ReleasePlan, others: Sequence[str]) -> list[Columns]:
 
 
 def risk_columns(plan: ReleasePlan) -> Columns:
-    """The keys, and every column that tells how they are randomized."""
+    """The keys, and every column that determines how they are randomized."""
     return closure(plan, plan.keys)
 
 
@@ -159,7 +159,7 @@ def joint_columns(plan: ReleasePlan) -> Columns:
 
 
 def closure(plan: ReleasePlan, columns: Sequence[str]) -> Columns:
-    """Columns with all others that tell how they are randomized."""
+    """Columns with all others that determine how they are randomized."""
     needed = dict.fromkeys(columns)
     while True:
         before = len(needed)
@@ -288,7 +288,7 @@ class TrueFile:
         return WRITTEN_AS.get(ending, ending)
 
     def risk_table(self, plan: ReleasePlan) -> CellTable:
-        """Counts over the keys, the columns that tell how they are randomized, and those that follow from a key."""
+        """Counts over the keys, the columns by which they are randomized, and those that follow from a key."""
         return self.tables[(*risk_columns(plan), *self.seen)]
 
     def joint_table(self, plan: ReleasePlan) -> CellTable | None:
@@ -433,7 +433,7 @@ def _sizes(records: Rows, plan: ReleasePlan, tables: Tables) -> UnitSizes:
 def column_fits(
     records: Rows, plan: ReleasePlan, tables: Mapping[Columns, CellTable], unchanged: Sequence[str]
 ) -> ColumnFits:
-    """What the unchanged columns tell of keys, for protections that look at it or whose intruder is simulated."""
+    """What the unchanged columns reveal about keys, for protections that look at it or whose intruder is simulated."""
     moving = [one for one in plan.protections if {*one.moved} & {*plan.keys}]
     fits: dict[Columns, ColumnFit] = {}
     for protection in moving:

@@ -109,10 +109,12 @@ class Grid:
     texts: bool = field(default=False, kw_only=True)  # whether all columns hold texts, which stand to the left
     indent: str = field(default="", kw_only=True)  # what stands before each line in a terminal, besides two blanks
     names: int = field(default=1, kw_only=True)  # how many columns at the left hold names, where not all are texts
+    widest: int = field(default=40, kw_only=True)  # width of a name in a terminal, beyond which it is cut
 
     def to_text(self) -> list[str]:
         """Lines for a terminal."""
-        lines = left_lines(self.header, self.rows) if self.texts else table_lines(self.header, self.rows, self.names)
+        some = (self.header, self.rows)
+        lines = left_lines(*some) if self.texts else table_lines(*some, self.names, self.widest)
         if self.marks:
             wide = max(map(len, lines))
             marked = zip(lines, ["", *self.marks], strict=True)
@@ -291,11 +293,14 @@ def in_html(text: str) -> str:
     return html.escape(visible_lines(text)).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
 
 
-def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1) -> list[str]:
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int, widest: int) -> list[str]:
     """Lines of a table: names in the first columns to the left, the others aligned on the decimal point."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     columns = [[*column] for column in zip(*rows, strict=True)] or [[] for _ in header]
-    cells = [[*map(shorten, column)] if i < names else _on_the_point(column) for i, column in enumerate(columns)]
+    cells = [
+        [shorten(cell, widest) for cell in column] if i < names else _on_the_point(column)
+        for i, column in enumerate(columns)
+    ]
     widths = [max(map(len, [title, *column])) for title, column in zip(header, cells, strict=True)]
     lines = [
         [cell.ljust(width) if i < names else cell.rjust(width) for i, (cell, width) in enumerate(both)]

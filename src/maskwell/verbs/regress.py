@@ -220,14 +220,14 @@ def _with_bias(fit: Regression, bias: Real) -> Regression:
 
 
 KEPT_MODEL = (
-    "the release keeps the table of these columns on average: standard errors are 1.42 times the usual ones, an upper "
-    "bound in large files"
+    "the release preserves the table of these columns on average: standard errors are 1.42 times the usual ones, an"
+    " upper bound in large files"
 )
 BOUNDED_MODEL = (
-    "the release does not keep the table of these columns: intervals and p-values allow for a bias, to the first order;"
+    "the release does not preserve the table of these columns: intervals and p-values allow for a bias, to first order;"
     " standard errors are 1.42 times the usual ones"
 )
-KEPT_LIKELIHOOD = "released values stand for true ones"
+KEPT_LIKELIHOOD = "released values are used as true ones"
 KNOWN_MODEL = "matrices of the receipt are the designs of {}"
 OPEN_MODEL = "these columns are those of the original file"
 

@@ -133,9 +133,9 @@ def release(
     record_risks
         Whether the risk of every record is written, too, into ``folder/internal``.
     ledger
-        A file in which this release is written down, made where it does not exist. What it says of earlier releases of
-        the same ``dataset`` is looked at first: columns that would be drawn anew, and what all releases tell together.
-        With a key there is always one: beside the file of the key, or beside the folder where the key has no file.
+        A file that records this release, made where it does not exist. Its earlier releases of the same ``dataset``
+        are checked first: columns that would be drawn anew, and what all releases reveal together. With a
+        key there is always one: beside the file of the key, or beside the folder where the key has no file.
     draw_anew
         Whether columns may be drawn anew although a bound of the plan does not hold for all releases together.
     earlier_files
@@ -143,7 +143,7 @@ def release(
         together is then computed from the records of the same people. A plan with a limit needs them, or accepts
         ``"linked-releases"``.
     progress
-        Told how far it is.
+        Called with the rows read so far and the share of the work that is done.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def release(
     >>> people = {"sex": ["f", "f", "m", "m", "m"], "region": ["north", "south", "north", "south", "south"]}
     >>> protect = {"variables": ["sex"], "within": ["region"], "method": "method1", "theta": "1/2"}
     >>> release(people, {"protect": [protect]}).receipt()
-    Receipt (public) of 5 records: sex (counts kept)
+    Receipt (public) of 5 records: sex (counts preserved)
     """
     asked, table = _plan_of(plan), Rows.of(data)
     if folder is None:

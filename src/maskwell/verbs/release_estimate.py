@@ -187,7 +187,7 @@ def _under_plan(sampled: SampledRows, receipt: Receipt, question: Question, miss
 
 
 def _reach(rows: Rows, receipt: Receipt, sampling: Mapping[str, Any], n: int) -> float:
-    """How much of the weight one cluster has, with the factor of its stratum; infinite where only replicates tell."""
+    """How much of the weight one cluster has, with the factor of its stratum; infinite with replicates alone."""
     if sampling.get("replicates"):
         return math.inf
     clusters = [*names_of(sampling.get("clusters"), "clusters")][:1]

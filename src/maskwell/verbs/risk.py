@@ -1,4 +1,4 @@
-"""``risk``: how easily somebody who knows a few columns of a person finds the person's record."""
+"""``risk``: re-identification risk, for an intruder who knows a few columns of a person."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class RiskResult(Result):
 
     report: RiskReport  # all figures, of which some are at hand here too
     rows: Rows  # where the records are: a path, or a table in memory
-    table: CellTable  # counts over the keys and the columns that tell how they were randomized
+    table: CellTable  # counts over the keys and the columns that determine how they were randomized
     stages: tuple[Stage, ...] = ()  # the randomizations of the release
     released: CellTable | None = None  # counts of the released file over the keys, where it was given
     files: tuple[str | None, ...] = (None, None)  # the released file and the receipt, where they were given by paths
-    # what the keys tell of each sensitive column, in the file as it is and in the released one as it came out
+    # what the keys disclose about each sensitive column, in the file as it is and in the released one
     attributes: tuple[AttributeRisk, ...] = ()
     attributes_released: tuple[AttributeRisk, ...] = ()
-    special: SpecialUniques | None = None  # records that few of their keys tell apart, where that was asked for
+    special: SpecialUniques | None = None  # records that are unique on few keys, where that was asked for
     reported: tuple[ReportedAttribute, ...] = ()  # what reports imply about the answers to sensitive questions
     parities: Mapping[str, Parity] = field(default_factory=dict)  # of the designs of randomized key variables
 
@@ -86,7 +86,7 @@ class RiskResult(Result):
 
     @property
     def max_risk(self) -> float:
-        """The largest chance of a correct match of any record, after the release where there is one."""
+        """The largest probability of a correct match of any record, after the release where there is one."""
         return self.report.now.max_risk
 
     @property
@@ -101,7 +101,7 @@ class RiskResult(Result):
 
     @cached_property
     def variable_contributions(self) -> list[VariableContribution]:
-        """What each key adds to the risk, the largest first."""
+        """What each key variable adds to the risk, the largest first."""
         level, parities = self.report.level, self.parities
         return variable_contributions(self.table, self.report.keys, self.stages, level=level, parities=parities)
 
@@ -125,7 +125,7 @@ class RiskResult(Result):
 
     @property
     def _unknown(self) -> bool:
-        """Whether there is a released file of which nothing tells how it was made."""
+        """Whether there is a released file without a record of how it was made."""
         return self.released is not None and self.report.after is None
 
     def to_dict(self, *, contributions: bool = False) -> dict[str, Any]:
@@ -191,43 +191,44 @@ def risk(
     level: Number = 0.95,
     progress: Progress | None = None,
 ) -> RiskResult:
-    """How easily somebody who knows the keys of a person finds the person's record.
+    """Measure re-identification risk, for an intruder who knows the key variables of a person.
 
     Parameters
     ----------
     data
         The original file: its path, or a table of pandas, polars, Arrow or Spark, or a mapping from names to columns.
     keys
-        Columns that an intruder may know of a person: a list, or a text with commas between them.
+        Columns that an intruder may know of a person: a list, or a string with commas between them.
     released
-        The released file, as a path or a table: counted as it came out.
+        The released file, as a path or a table: the realised outcome.
     receipt
-        The internal receipt of the release, or its path: how the file was made. Then the risk of the release is told.
+        The internal receipt of the release, or its path: how the file was made. With it the risk of the release is
+        measured, too.
     designs
         ``{column: design}`` for key variables and sensitive columns of ``data`` that hold randomized reports. Without
         it all values are taken as true.
     sensitive_columns
-        Columns that nobody should learn: then it is told what the keys tell of them, whoever's record it is.
+        Sensitive columns: then what the key variables disclose about them is measured, too.
     weights
         Column of sampling weights: then the risk in the population is estimated, too.
     unit
-        Column that names the unit of a record, such as its household: then the risk of units is told, too.
+        Column that names the unit of a record, such as its household: then the risk of units is measured, too.
     suda
-        Whether to score special uniques, records that few of their keys tell apart.
+        Whether to score special uniques, records that are unique on few key variables.
     match
-        A bound on the chance of a correct match; ``kept`` says whether no record is above it.
+        A limit on the probability of a correct match; ``kept`` says whether no record is above it.
     intruder
-        Intruder model: "any-look", "own-key", "own-key-95", "released-counts" or "all-columns"; that of the receipt, or
-        "any-look", if left out. The probabilities of "all-columns" are those of "any-look" here: its linkage attack is
-        simulated by a release and its dry run.
+        Intruder model: "any-look", "own-key", "own-key-95", "released-counts" or "all-columns"; by
+        default that of the receipt, or "any-look". The probabilities of "all-columns" are those of "any-look" here: its
+        linkage attack is simulated by a release and its dry run.
     level
         Probability of the range of released counts.
     progress
-        Told how far it is.
+        Called with the rows read so far and the share of the work that is done.
 
     >>> people = {"town": ["A", "A", "A", "B", "B", "B"], "job": ["baker", "clerk", "clerk", "clerk", "clerk", "smith"]}
     >>> result = risk(people, ["town", "job"], match=0.5)
-    >>> result.before.uniques, result.max_risk, result.kept   # the baker and the smith are found for sure
+    >>> result.before.uniques, result.max_risk, result.kept   # the baker and the smith are sample uniques
     (2, 1.0, False)
     """
     check_progress(progress)
@@ -261,7 +262,7 @@ def risk(
         threshold=_threshold(match),
         level=float(as_fraction(level, option("level"))),
         weights=weights is not None,
-        intruder=intruder_named(meant).of_counts.name,  # counts do not tell of one that uses all columns
+        intruder=intruder_named(meant).of_counts.name,  # counts do not measure one that uses all columns
         seen=None if drawn is None else [name for name in drawn.columns if name not in names],
         parities=parities,
     )
@@ -343,7 +344,7 @@ def _threshold(match: Number | None) -> float | None:
 
 
 def _with_special(report: RiskReport, table: CellTable) -> tuple[RiskReport, SpecialUniques]:
-    """The report with the scores of special uniques, and these; weights tell which share was sampled."""
+    """The report with the scores of special uniques, and these; weights give the sampled share."""
     people = 0.0 if table.weights is None else float(table.weights.sum())
     fraction = min(1.0, table.n / people) if people else FRACTION
     special = special_uniques(table, report.keys, fraction=fraction)

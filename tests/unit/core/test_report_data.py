@@ -33,7 +33,7 @@ def test_texts_and_masks_are_two_writings_of_one_report(drawn: tuple[int, list[l
 
 @pytest.mark.parametrize("bad", [["10"], ["1011"], ["1 1"], ["1a1"], ["١٠١"], ["101", "2.0"], [101.0], ["10\n"]])
 def test_other_texts_are_refused_and_named(bad: list[Any]) -> None:
-    with told(ReportError, match="3 characters") as raised:
+    with told(ReportError, match="3 digits") as raised:
         split_sets(np.array(bad, dtype=object), 3)
     assert raised.value.objects["rows"] == [len(bad) - 1]
 

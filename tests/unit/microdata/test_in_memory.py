@@ -159,7 +159,7 @@ def test_a_kept_or_random_order_tells_and_weights_may_differ_for_every_record() 
     assert not release_table(mixed, plan_of()).release.warnings
     refused(PublishError, "seed", release_table, PEOPLE, plan_of(), random=SeededRandom(1))
     data = {"x": ["a", "b"] * 1500, "w": [1 + i / 7 for i in range(3000)]}
-    refused(PlanError, "w identifies records: 100 % are alone", release_table, data, plan_of(weights="w"))
+    refused(PlanError, "w identifies records: 100 % have a unique value", release_table, data, plan_of(weights="w"))
     released = release_table(data, plan_of(weights="w", accept="w"))
     assert sorted(released.data["w"]) == data["w"]
     assert any("accepted by the plan: w identifies" in warning for warning in released.release.warnings)

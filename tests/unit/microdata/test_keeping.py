@@ -146,7 +146,7 @@ def test_bounds_within_a_randomized_column_are_for_records_that_come_there_caps_
     flows = P * (first @ true).ravel()
     assert one.value == pytest.approx((flows / flows.sum(axis=1, keepdims=True)).max()) and not one.kept
     refused(InfeasibleError, r"posterior = 0.95 is broken \(0\.97\)", check_bounds, two(cells, region))
-    with pytest.raises(InfeasibleError, match="come to cells of region without them") as caught:
+    with pytest.raises(InfeasibleError, match="move to cells of region without them") as caught:
         check_bounds(two({**cells, ("s", "c"): 30}, region))
     assert "jointly" in caught.value.hint
     check_kept(two({**cells, ("s", "c"): 30}, {**region, "within": ["x"]}))  # both tables are kept on average
@@ -163,7 +163,7 @@ def test_bounds_within_a_randomized_column_are_for_records_that_come_there_caps_
     assert (a.label, a.arriving, c.label, c.arriving) == ("a", 0, "c", pytest.approx(5))
     assert c.value == 1 and not c.kept
     only = ReleasePlan.of([moved, {**capped, "caps": {"c": "0.5"}}])
-    refused(InfeasibleError, "come to cells of region without them", check_bounds, planned(only, cells))
+    refused(InfeasibleError, "move to cells of region without them", check_bounds, planned(only, cells))
 
 
 # ---- the intruder that a limit is for
@@ -187,8 +187,8 @@ def test_a_limit_is_for_whoever_looks_where_it_is_easiest_unless_the_plan_says_o
     milder = assessed(EASY, PEOPLE, keys=["x"], match="0.35", intruder="own-key")
     check_match(milder)
     first = " ".join(" ".join(release_report(milder, "out")[:4]).split())
-    assert "someone who knows x and looks only at records released with the person's own keys finds the" in first
-    assert "(limit 35 %);" in first and "% for someone who looks where it is easiest." in first
+    assert "an intruder who knows x and considers only records released with the person's own key values" in first
+    assert "(limit 35 %);" in first and "% for an intruder who uses the most revealing released value." in first
 
 
 def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,9 +208,12 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
     release = assess_tables(dict.fromkeys(tables_of(never), table), never)
     risk = Judge(never, release.stages, release.file, released=release.tables).risk()
     assert not is_kept_as_drawn(never, risk, 1, last=False)
-    with pytest.raises(InfeasibleError, match=r"after 3 draws someone who compares all counts has a chance of 0\.61"):
+    with pytest.raises(
+        InfeasibleError,
+        match=r"after 3 draws, an intruder who compares all counts matches a record .* probability of 0\.61",
+    ):
         is_kept_as_drawn(never, risk, 3, last=True)
-    refused(InfeasibleError, "in the drawn file someone", is_kept_as_drawn, never, risk, 1, last=True)
+    refused(InfeasibleError, "in the drawn file, an intruder", is_kept_as_drawn, never, risk, 1, last=True)
 
 
 WEIGHED = {"x": ["a"] * 10 + ["b"] * 90 + ["c"] * 50, "w": [100] * 10 + [1] * 90 + [10] * 50}
@@ -249,7 +252,7 @@ def test_cells_as_large_as_the_limit_asks_need_no_simulation(n: int) -> None:
 
     publish(f"1/{n}")
     publish(1 / n)
-    refused(InfeasibleError, r"cannot be simulated|keep a chance above", publish, f"1/{n + 1}")
+    refused(InfeasibleError, r"cannot be simulated|correct match above", publish, f"1/{n + 1}")
 
 
 @together(("bound", "asked", "kept"), [("match", "1/49", True), ("match", "1/50", False), ("least_kept", "1/49", True)])

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -217,7 +218,7 @@ def test_reports_show_costs_and_plans_read_back() -> None:
     again = read_plan(plan.to_toml())
     assert again == plan
     text = str(dry_run(people(300, 6), plan))
-    assert "kept table" in text and "sex unchanged" in text
+    assert "preserved table" in text and "sex unchanged" in text
 
 
 BAD: list[tuple[Any, str, Any]] = [
@@ -277,3 +278,101 @@ def test_users_have_no_bias_in_a_kept_table() -> None:
         made = mw.release(data, plan, random=SeededRandom(7))
         found = mw.Survey.from_release(made.data, made.receipt()).shares("sex", "work").estimate
         assert (found.bias is not None) is bounded
+
+
+def weighted(n: int = 400, seed: int = 3) -> dict[str, list[Any]]:
+    """Weights that go with the age, and vary within each."""
+    random, data = np.random.default_rng(seed), people(n, seed, 4, 5)
+    heavy = np.where(np.array(data["age"]) > 2, 40, 10) * random.choice([0.5, 1.0, 1.25, 1.5, 3.0], n)
+    return data | {"w": heavy.tolist()}
+
+
+def bias_of_weights(data: Mapping[str, Sequence[Any]], stages: Sequence[Any], columns: Sequence[str]) -> Fraction:
+    """As `largest_bias`, of weighted shares."""
+    [stage], names = stages, [*data]
+    places = {state: j for j, state in enumerate(stage.states)}
+    moved: dict[Cell, Fraction] = defaultdict(Fraction)
+    for values in zip(*data.values(), strict=True):
+        record = dict(zip(names, values, strict=True))
+        weight, state = Fraction(record["w"]), tuple(record[name] for name in stage.columns)
+        moved[tuple(record[name] for name in columns)] -= weight
+        for i, p in stage.design.columns_exact(places[state]).items():
+            new = record | dict(zip(stage.columns, stage.outputs[i], strict=True))
+            moved[tuple(new[name] for name in columns)] += weight * p
+    return max(map(abs, moved.values())) / sum(map(Fraction, data["w"]))
+
+
+WEIGHTED = {
+    "mixing": ({}, "weights", "(weighted)"),
+    "mixing of counts": ({"invariance": "counts"}, "counts", "(unweighted)"),
+    "swap": ({"method": "swap", "base": "mixing"}, "counts", "(unweighted)"),
+    "method1": (
+        {"variables": ["age", "sex"], "method": "method1", "theta": "1/3", "match": None},
+        "weights",
+        "(weighted)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_with_weights_that_is_kept_which_the_matrix_keeps_and_reports_say_which(name: str) -> None:
+    """Sums of weights are rounded to eleven digits in a matrix; a tolerance is for shares, not for those of squares."""
+    data, (protect, of, said) = weighted(), WEIGHTED[name]
+    table, measure = ["age", "work"], bias_of_weights if of == "weights" else largest_bias
+    protect = {key: value for key, value in (mixing([])["protect"][0] | protect).items() if value is not None}
+    release = {"demonstration": True, "weights": "w", "accept": ["w"]}
+    plan = {"release": {**release, "keep": [table]}, "protect": [protect]}
+    [exact] = released(data, plan).kept
+    made = released(data, plan)
+    assert (exact.bias, exact.of) == (0, of)
+    assert measure(data, made.stages, table) <= 1e-10
+    assert exact.bias_without is not None and exact.bias_without > 1e-4
+    assert said in str(dry_run(data, plan))
+    tolerance = exact.bias_without * 1.01
+    plan["release"]["keep"] = [{"table": table, "within": tolerance}]
+    made = released(data, plan)
+    assert [one.way for one in made.kept] == ["as it is"]
+    assert float(measure(data, made.stages, table)) == pytest.approx(made.kept[0].bias, rel=1e-6)
+
+
+def test_a_table_that_stays_wholly_unchanged_is_kept_with_and_without_weights() -> None:
+    plan = mixing([["sex", "work"]], keys=KEYS)
+    plan["release"] |= {"weights": "w", "accept": ["w"]}
+    [one] = dry_run(weighted(), plan).release.kept
+    assert (one.way, one.bias, one.of) == ("unchanged", 0, "both")
+
+
+def test_without_weights_nothing_is_said_of_them() -> None:
+    assert "weighted" not in str(dry_run(people(300, 6), mixing([["sex", "work"]])))
+
+
+def test_earlier_matrices_that_break_a_kept_table_are_noted(tmp_path: Path) -> None:
+    """The matrix of one file keeps its counts, not those of another one."""
+    ids = {"pid": [str(i) for i in range(400)]}
+    plan = {
+        "release": {"keep": [["sex", "work"]], "id": "pid", "demonstration": True},
+        "protect": [{"variables": ["sex"], "method": "method1", "theta": "1/3"}],
+    }
+    key = mw.KeyedRandom(bytes(range(32)), "people")
+    mw.release(people(400, 1) | ids, plan, tmp_path / "one", key=key)
+    receipt = str(tmp_path / "one/internal/receipt.json")
+    for seed, noted in ((1, False), (2, True)):
+        found = dry_run(people(400, seed) | ids, plan, key=key, matrices=receipt).release
+        said = [note for note in found.notes if "do not keep the table of sex and work" in note]
+        assert bool(said) is noted
+        if noted:
+            bias = largest_bias(people(400, seed), found.stages, ["sex", "work"])
+            assert f"{100 * float(bias):.2g} percentage points" in said[0]
+
+
+def test_a_table_of_one_protection_within_a_column_that_another_randomizes_is_not_taken_for_kept() -> None:
+    """Ages move among the sexes before regions are drawn within both."""
+    ages, regions = ({"variables": [name], "method": "method1", "theta": "1/3"} for name in ("age", "region"))
+    data, release = people(400, 3, 4, 5), {"demonstration": True}
+    apart = [ages, regions | {"within": ["age", "sex"]}]
+    with pytest.raises(InfeasibleError, match="region, sex cannot be kept exactly") as refused:
+        released(data, {"release": release | {"keep": [["region", "sex"]]}, "protect": apart})
+    keep = [{"table": ["region", "sex"], "within": refused.value.objects["nearest"]}]
+    released(data, {"release": release | {"keep": keep}, "protect": apart})
+    both = [ages | {"within": ["region", "sex"]}, regions | {"within": ["age", "sex"]}]
+    released(data, {"release": release | {"keep": [["region", "sex"]]}, "protect": both})

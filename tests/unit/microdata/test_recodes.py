@@ -91,7 +91,7 @@ def test_a_recoded_plan_is_the_plan_on_a_file_recoded_by_hand_and_names_labels_n
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"age": {}}, "says nothing"),
-    ({"age": {"tops": 3}}, "no key 'tops'"),
+    ({"age": {"tops": 3}}, "unknown setting 'tops'"),
     ({"age": {"top": 3, "cuts": [3]}}, "has cuts and top"),
     ({"age": {"top": 3, "bottom": 3}}, "is not above bottom"),
     ({"age": {"cuts": [3, 3]}}, "rising order"),
@@ -135,7 +135,7 @@ def test_no_public_file_tells_what_the_columns_held(tmp_path: Path, kind: str) -
     assert {one["value"] for one in book["job"]["categories"]} == {"rare craft", "baker", "clerk"}
     assert book["job"]["recoded"] == "categories were grouped"
     receipt = json.loads((public / "receipt.json").read_text())
-    assert receipt["recoded"]["rooms"] == "6 stands for 6 or more"
+    assert receipt["recoded"]["rooms"] == "6 means 6 or more"
     before = mw.risk(source, "age,job", receipt=tmp_path / "released/internal/receipt.json").before
     assert before.cells == len({*zip(*(by_hand(people())[name] for name in ("age", "job")), strict=True)})
 
@@ -165,7 +165,7 @@ def test_the_dry_run_says_what_each_recode_saves_and_which_rules_it_lifts(tmp_pa
     alone = assess_file(written(tmp_path, data), ReleasePlan.from_dict({**PLAN, "recode": recode}))
     assert tried[1].changed == pytest.approx(alone.expected_change())
     words = " ".join("\n".join(block.to_text()) for block in recode_table(tried))
-    assert "age as it is: reckoned without [[rule]] number 1, which speaks of new categories" in words
+    assert "age as it is: computed without [[rule]] number 1, which names new categories" in words
     table = dry_run(pandas.DataFrame(data), ReleasePlan.from_dict(plan)).recodes
     assert [one.to_dict() for one in table] == [one.to_dict() for one in tried]
 

@@ -67,11 +67,11 @@ def households(n: int = 600) -> dict[str, Any]:
 
 def test_finer_columns_give_coarser_ones_away_and_coarser_ones_show_changes() -> None:
     error = refusal(["group"])
-    assert error.message == "group can be worked out from age (right for 100 % of records, 25 % without it)"
+    assert error.message == "group can be inferred from age (right for 100 % of records, 25 % without it)"
     assert error.hint == 'add drop = ["age"] to [release], or accept = ["age"] if it may be published'
     # Labels of two records each; the third and later rows of a label never come.
     data = {"pair": [i // 2 for i in range(380)], "x": [str(i // 2 % 5) for i in range(380)]}
-    assert "x can be worked out from pair (right for 100 % of records" in refusal(["x"], data).message
+    assert "x can be inferred from pair (right for 100 % of records" in refusal(["x"], data).message
     # columns that are dropped, randomized too or unrelated are not named; nothing is judged from a handful of records
     assert warned(["group"], drop=["age"]) == "" and "sex" not in warned(["group"], accept=["age"])
     data = {"x": ["a", "b"] * 9, "y": list(range(18))}
@@ -116,7 +116,7 @@ def test_records_in_small_groups_are_named_or_refused_by_the_bound_on_a_match() 
     )
     column = [i if i % 8 == 1 else -(i % 3) for i in range(400)]
     release = released(["group"], {**PEOPLE, "x": column}, drop=["age"], keys=["group"])
-    assert "x identifies records: 12.5 % are alone with their value; coarsen x, or drop it" in release.warnings
+    assert "x identifies records: 12.5 % have a unique value; coarsen x, or drop it" in release.warnings
     assert release.side_channel_risk.chance == 1 and release.side_channel_risk.words in release.warnings
 
 
@@ -145,13 +145,13 @@ def test_two_columns_that_tell_together_or_are_weights_are_named() -> None:
     data = {"a": a.tolist(), "k": k.tolist(), "x": (a ^ k).astype(str).tolist(), "copy": (a ^ k).tolist()}
     found = refusal(["x"], data, keys=["k", "x"]).objects["found"]
     assert [(one["column"], one["by"]) for one in found] == [("a", "k"), ("copy", "value")]  # type: ignore[attr-defined]
-    assert "worked out from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
+    assert "inferred from a and k (right for 100 % of records" in found[0]["words"]  # type: ignore[index]
     half = ["a" if group in "23" else "b" for group in PEOPLE["group"]]
     people = {**PEOPLE, "half": half, "w": [float(group) for group in PEOPLE["group"]]}
     people["w"][0] = people["w"][20]
     error = refusal(["half", "group"], people, weights="w", drop=["age"])
     assert [one["of"] for one in error.objects["found"]] == ["half", "group"]  # type: ignore[attr-defined]
-    assert error.message == "unchanged columns tell too much: w (half 99.8 %; group 99.8 %)"
+    assert error.message == "unchanged columns reveal too much: w (half 99.8 %; group 99.8 %)"
     region = [str(i % 4) for i in range(400)]
     data = {"region": region, "town": [f"{r}{i % 2}" for i, r in enumerate(region)], "sex": PEOPLE["sex"]}
     plan = ReleasePlan.of([{"variables": "town", "within": "region", "method": "sequential"}], drop=["sex"])
@@ -162,7 +162,7 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
     group = ["rare" if i % 40 == 0 else str(i % 3) for i in range(4000)]
     data = {"group": group, "tongue": ["x" if g == "rare" else "abcd"[i % 4] for i, g in enumerate(group)]}
     assert refusal(["group"], data).message == (
-        "a rare value of group can be worked out from tongue (right for 100 % of its records)"
+        "a rare value of group can be inferred from tongue (right for 100 % of its records)"
     )
     few = [i % 160 == 0 for i in range(2_400)]
     data = {
@@ -170,7 +170,7 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
         "drug": ["yes" if one else None for one in few],
         "sex": ["f", "m", "m"] * 800,
     }
-    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data).message
+    assert "a rare value of illness can be inferred from drug" in refusal(["illness"], data).message
     rare = RANDOM.random(4_000) < 0.02
     man = RANDOM.random(4_000) < 0.5
     data = {
@@ -178,7 +178,7 @@ def test_a_rare_value_that_a_column_gives_away_is_refused() -> None:
         "drug": (rare ^ man).tolist(),
         "sex": np.where(man, "m", "f").tolist(),
     }
-    assert "a rare value of illness can be worked out from drug" in refusal(["illness"], data, keys=["sex"]).message
+    assert "a rare value of illness can be inferred from drug" in refusal(["illness"], data, keys=["sex"]).message
     # A fifth are children, who are single; of the others nothing is told.
     status = ["single" if i % 5 == 0 else "abc"[int(RANDOM.integers(0, 3))] for i in range(3000)]
     data = {"status": status, "grown": ["yes" if i % 5 else "no" for i in range(3000)]}
@@ -205,7 +205,7 @@ def test_bounds_say_how_much_may_be_restored(share: float, bounds: dict[str, str
     """Wrong guesses of one half are corrected: gain 2 share - 1; 0.9 is allowed, 0.75 with a bound on a match."""
     data = _noisy(share)
     if is_refused:
-        assert "x can be worked out from u" in refusal(["x"], data, bounds=bounds).message
+        assert "x can be inferred from u" in refusal(["x"], data, bounds=bounds).message
     else:
         assert "unchanged columns give protected ones away" in warned(["x"], data, bounds=bounds)
 
@@ -254,7 +254,7 @@ def person_file(tmp_path: Path) -> str:
 
 
 def test_ids_are_refused_before_anything_is_written(person_file: str, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"pb030 \(100 % alone\), rb030 \(100 % alone\), "):
+    with pytest.raises(PlanError, match=r"pb030 \(100 % unique\), rb030 \(100 % unique\), "):
         mw.release(person_file, plan_of(["sex"], id="pid"), str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["people.parquet"]
@@ -273,9 +273,9 @@ def test_a_first_plan_publishes_no_ids_and_works(
     text = first_plan(person_file)
     plan = read_plan(text)
     assert plan.id == "pid" and {*plan.drop} >= {"pb030", "rb030", "hid"}
-    assert "pb030 identifies records: 100 % are alone with their value" in text
+    assert "pb030 identifies records: 100 % have a unique value" in text
     assert "hsize" in plan.randomized
-    assert re.search(r"hsize can be (recomputed|worked out) from hid", " ".join(text.replace("#", "").split()))
+    assert re.search(r"hsize can be (recomputed|inferred) from hid", " ".join(text.replace("#", "").split()))
     mw.release(person_file, plan, str(tmp_path / "out"))
     assert {*pytest.importorskip("pyarrow.parquet").read_schema(tmp_path / "out/public/data.parquet").names} == {
         "hsize",
@@ -300,7 +300,7 @@ def test_the_last_look_finds_ids_in_all_rows_of_the_written_file(
     column = [ids[0]] * (len(table) - len(ids)) + ids
     monkeypatch.setattr(type(release), "columns", [*release.columns, release.columns[0]], raising=False)
     pq.write_table(table.set_column(0, release.columns[0].name, pa.array(column)), written)
-    refused(PublishError, f"'{release.columns[0].name}' tells the records apart", check_rows, written, release)
+    refused(PublishError, f"'{release.columns[0].name}' distinguishes the records", check_rows, written, release)
 
 
 # ---- columns together, and columns that are mostly empty
@@ -351,3 +351,33 @@ def test_a_gain_of_exactly_one_half_is_named_whatever_the_last_bits(tenths: int)
         return [one.kind for one in side_channels.side_channels(plan_of(["age"]), [facts])]
 
     assert told((1 + without) / 2) == ["restores"] and told((1 + without) / 2 - 1e-6) == []
+
+
+def experienced(rows: int = 900) -> dict[str, Any]:
+    """Experience follows from age and education together, and from neither alone; pay follows from nothing."""
+    random = np.random.default_rng(4)
+    age, school = random.integers(20, 32, rows), random.choice([8, 10, 12, 13, 16], rows, p=[0.05, 0.1, 0.4, 0.3, 0.15])
+    pay = random.choice(["low", "middle", "high"], rows)
+    return {"age": age.tolist(), "school": school.tolist(), "exper": (age - school).tolist(), "pay": pay.tolist()}
+
+
+def test_a_column_that_follows_from_two_keys_together_shows_which_records_moved() -> None:
+    data = experienced()
+    keys = ["age", "school"]
+    plan = {"variables": keys, "method": "mixing"}
+    terms = {"keys": keys, "match": 0.1}
+    error = refused(PlanError, "", release_table, data, ReleasePlan.of([plan], **terms))
+    assert error.hint == 'exper shows which records moved: add drop = ["exper"] or use linked'
+    dry = mw.verbs.dry_run(data, {"release": terms, "protect": [plan]}).release
+    (found,) = (one for one in dry.file.channels if one.kind == "shows changes")
+    assert found.words == "exper follows from age, school for 100 % of records" and found.together == ("age", "school")
+    seen = dry.file.risk_table(dry.plan)
+    assert seen.columns == ("age", "school", "exper") and dry.risk is not None
+    assert dry.risk.after.max_risk > 0.1
+    for way in ({"drop": ["exper"]}, {"linked": ["exper"]}):
+        ways = {name: value for name, value in way.items() if name != "drop"}
+        kept = mw.verbs.dry_run(
+            data, {"release": {**terms, "drop": way.get("drop", [])}, "protect": [{**plan, **ways}]}
+        ).release
+        assert not [one for one in kept.file.channels if one.kind == "shows changes"], way
+    assert read_plan(first_plan(data, keys=keys, match="0.1")).drop == ("exper",)

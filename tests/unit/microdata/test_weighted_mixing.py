@@ -89,8 +89,10 @@ def test_users_get_weighted_shares_without_bias_and_unweighted_ones_with_a_bound
     found = estimate_released(file, receipt, ["job"])
     assert found.route.kind == "kept" and found.estimate.bias is None
     assert "every record counts with its weight (w_1)" in "".join(found.remarks)
-    assert "numbers of records are not kept" in (public / "README.md").read_text().replace("\n  ", " ")
-    assert "Make tables of region, sex, job without the weights (w_1)" in _shown(tmp_path / "r/internal/report.html")
+    assert "numbers of records are not preserved" in (public / "README.md").read_text().replace("\n  ", " ")
+    assert "Make unbiased tables of region, sex, job without the weights (w_1)" in _shown(
+        tmp_path / "r/internal/report.html"
+    )
     told = receipt.tables[frozenset(["job"]), "counts"]
     stage = stage_of(plan_of(), data)
     moved = np.bincount(stage.state_codes["job"], stage.design.forward(stage.counts) - stage.counts)

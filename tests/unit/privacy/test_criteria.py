@@ -91,7 +91,7 @@ def test_what_a_large_product_does_not_tell_is_left_out_or_refused() -> None:
     assert shown["guess_probability"] is None
     assert sum("left out" in warning for warning in shown["warnings"]) == 2
     assert shown["parity_exact"] == "9"
-    assert "not worked out" in repr(found)
+    assert "not computed" in repr(found)
     assert audit(product).to_dict()["guess_probability"] == pytest.approx(product.guess_probability())
     with pytest.raises(TooLargeError, match="40,000 by 40,000") as raised:
         _ = audit(Kronecker.of([part, part]), AverageSecurity.of("1.5")).meets

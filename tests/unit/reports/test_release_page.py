@@ -99,11 +99,11 @@ def test_the_page_says_what_a_board_must_know(release: Release, text: str) -> No
     words = Outline(text).words
     for said in (
         "Internal.",
-        "Highest chance that someone who knows region, sex and job finds the right record:",
+        "Highest probability that an intruder who knows region, sex and job identifies the right record:",
         "(limit 90 %)",
         "of a person, and that the person is in the file",
         "The matrices, the true counts, and the errors of tables that the receipt states.",
-        "Keys that are not randomized: region.",
+        "Key variables that are not randomized: region.",
         "Other columns that are not randomized: diary.",
         "Missing values stay missing: income (2 records).",
         "withheld from users",
@@ -128,13 +128,14 @@ def test_the_answers_count_who_is_found_and_name_all_that_is_done_to_columns(rel
     most = risk.risk.max()
     nearly = sum(n for n, chance in zip(risk.table.counts.tolist(), risk.risk, strict=True) if chance > 0.99 * most)
     for said in (
-        "diary: 3 stands for 3 or more (9 values became 4)",
+        "diary: 3 means 3 or more (9 values became 4)",
         "name and house",
         f"{nearly} record{'s' * (nearly > 1)} with {bound_value('match', float(most))} or nearly that",
         f"{math.ceil(risk.after.expected_matches):,} of 289 matches are expected to be correct",
-        "in 8 of 40 groups at least one record is expected to be found",
-        f"up to {bound_value('match', 0.75)} by someone who looks once for each, if they are matched independently; "
-        f"{bound_value('match', 0.9)} for someone who also compares all released counts",
+        "in 8 of 40 groups at least one record is expected to be matched correctly",
+        f"up to {bound_value('match', 0.75)} by an intruder who attacks each of them once, if they are matched"
+        " independently; "
+        f"{bound_value('match', 0.9)} for an intruder who also compares all released counts",
     ):
         assert said.replace("\u00a0", " ") in words, said
 
@@ -146,7 +147,7 @@ def test_long_names_are_not_cut_and_fit_a_terminal_and_a_picture() -> None:
     plan = ReleasePlan.of([{"variables": ["sex", long], "method": "method1", "theta": "0.5"}], keys=["sex", long])
     made = assessed(table, plan)
     words = Outline(release_page(made)).words
-    assert f"someone who knows sex and {long}" in words and "x" * 70 in lead(made) + words
+    assert f"an intruder who knows sex and {long}" in words and "x" * 70 in lead(made) + words
     names = [f"{'a_long_name_of_a_column_' * 3}{i}" for i in range(4)]
     file = CellTable.of(names, counts())  # type: ignore[arg-type]
     joint = {"variables": names[:3], "within": names[3:], "method": "inverse-frequency", "theta": "0.6"}
@@ -161,20 +162,21 @@ def test_long_names_are_not_cut_and_fit_a_terminal_and_a_picture() -> None:
 def test_a_bound_that_is_not_kept_is_not_hidden() -> None:
     release = release_of(planned(match="0.01"))
     words = Outline(release_page(release)).words
-    assert "is NOT kept" in words and "A bound is not kept." in words and "not kept" in words
-    assert "NOT kept" in lead(release)
+    assert "is NOT met" in words and "A limit is not met." in words and "not met" in words
+    assert "NOT met" in lead(release)
     dry = dry_run_report(release, [], source="a", plan="b")
     assert release.risk is not None and release.risk.after is not None
-    told = f"The plan would be refused: {release.risk.after.records_above} of {FILE.n} records keep a chance of up to "
-    assert dry[0].startswith(told) and dry[0].endswith("the limit is 1 %.")
-    assert dry[1].startswith("Found most easily: region = ") and "k-anonymity" not in " ".join(dry)
+    above = f"{release.risk.after.records_above} of {FILE.n} records"
+    told = f"The plan would be refused: {above} have a probability of a correct match of up to "
+    assert dry[0].startswith(told) and " ".join(dry[:2]).split("Highest risk")[0].rstrip().endswith("(limit 1 %).")
+    assert "Highest risk: region = " in " ".join(dry) and "k-anonymity" not in " ".join(dry)
     assert dry[-1] == "Next: change the plan, then: maskwell release a --plan b --dry-run"
 
 
 def test_a_demonstration_and_what_could_undo_the_protection_are_told_above_all() -> None:
     release = release_of(planned(demonstration=True), private=False)
     assert "A demonstration." in release_page(release)
-    assert any("nothing is protected" in line for line in release_report(release, "out"))
+    assert any("protects nothing" in line for line in release_report(release, "out"))
     release = release_of(told_by_order=("ten weights tell the region",), lost=("value labels",))
     words = Outline(release_page(release)).words
     assert "Something could undo the protection. Ten weights tell the region." in words
@@ -192,10 +194,10 @@ def test_values_are_named_by_the_labels_of_the_file() -> None:
 def test_without_keys_there_is_no_risk_to_show() -> None:
     release = release_of(ReleasePlan.of([JOINT]))
     words = Outline(release_page(release)).words
-    assert "The plan names no keys" in words and "The plan names no bound" in words
+    assert "The plan names no key variables" in words and "The plan sets no limit" in words
     assert riskiest(release) == []
     refused(InputError, "no risk", plot_release_risk, release)
-    assert "The plan names no keys" in release_report(release, "out")[0]
+    assert "The plan names no key variables" in release_report(release, "out")[0]
 
 
 @pytest.mark.parametrize(
@@ -235,12 +237,12 @@ def test_records_with_the_same_keys_that_are_randomized_differently_are_told_apa
     first = [cell.replace("\u00a0", " ") for cell in riskiest(release)[0]]
     assert first[:5] == ["a", "low", "1", "2", "50 %"] and first[5] == "100 %"
     words = Outline(release_page(release)).words
-    assert "1 record can be found with certainty by someone who knows job." in words
+    assert "1 record can be re-identified with certainty by an intruder who knows job." in words
     assert (
         "depending on income" in words
-        and "1 record has a greater chance than before, by up to 50.0 percentage points." in words
+        and "1 record has a higher probability than before, by up to 50.0 percentage points." in words
     )
-    assert "With the same keys" in words
+    assert "With the same key values" in words
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -249,8 +251,8 @@ def test_a_swap_is_told_as_what_it_is(mixed: bool) -> None:
     release = release_of(ReleasePlan.of([swap, INCOME] if mixed else [swap], keys=["job"]))
     words = Outline(release_page(release)).words
     assert "Labels of job were exchanged" in words and "exactly that of the original file" in words
-    assert ("In income each record was changed by chance, on its own" in words) is mixed
-    assert "Each record was changed" not in words
+    assert ("In income each record was randomized independently" in words) is mixed
+    assert "Each record was randomized" not in words
 
 
 def test_the_terminal_answers_first_and_fits(release: Release) -> None:
@@ -258,7 +260,9 @@ def test_the_terminal_answers_first_and_fits(release: Release) -> None:
     never = RiskUtilityPoint(label="match 0.1", risk=np.nan, changed=np.nan, matches=np.nan, above=0, note="too much")
     done = release_report(release, "out")
     dry = dry_run_report(release, [point, never], source="people.csv", plan="my plan.toml")
-    assert "people" not in done[0] and done[0].startswith(f"Released {FILE.n:,} records to out/. Highest chance that")
+    assert "people" not in done[0] and done[0].startswith(
+        f"Released {FILE.n:,} records to out/. Highest probability that"
+    )
     assert done[-1] == "Next: maskwell verify out"
     assert dry[0].startswith("Nothing is written yet.") and "match 0.1: too much" in "\n".join(dry)
     assert dry[-1] == "Next: maskwell release people.csv --plan 'my plan.toml' -o released"
@@ -294,13 +298,13 @@ def test_page_terminal_and_documents_agree_on_what_stays_right() -> None:
     """Income is randomized within a region that was moved without it: the true expected counts of it are others."""
     release = release_of(ReleasePlan.of(APART))
     first, second = (dict(_stage_facts(release, stage)) for stage in release.stages)
-    assert first["What stays right"] == "counts of region and sex stay right on average"
-    assert second["What stays right"].startswith("counts do not stay right: region was randomized before, apart from")
+    assert first["Preserved"] == "counts of region and sex are preserved on average"
+    assert second["Preserved"].startswith("counts are not preserved: region was randomized earlier, separately from")
     text = " ".join(" ".join(release_report(release, "out")).split())
-    assert "Right on average: counts of region, sex. Not right as they stand, users need the matrix: income" in text
+    assert "Preserved on average: counts of region, sex. Not preserved, users need the matrix: income" in text
     groups = public_receipt(release)["groups"]
     done, advice = processing(groups), advice_of(groups, None)
-    assert "counts of region and sex are kept on average" in done[0] and "counts are not kept" in done[1]
+    assert "counts of region and sex are preserved on average" in done[0] and "counts are not preserved" in done[1]
     assert "biased" in advice[1]
     assert {name: about["invariant"] for name, about in release.to_dict()["variables"].items()} == {
         "region": True,

@@ -141,7 +141,7 @@ class Distortion:
         return Distortion(changed, weight, weight, squares)
 
     def told(self, errors: ShareErrors | None, size: float) -> Distortion:
-        """With what a receipt tells of this table, of a file of so many records, or of as many with equal weights."""
+        """With the bounds of a receipt for this table, for so many records, or as many with equal weights."""
         if errors is None:
             return self
         changed, bias = min(self.changed, size * errors.error**2), min(self.bias, errors.bias)

@@ -30,10 +30,10 @@ MOST_TRANSITIONS = 2 * 10**6
 MOST_CELLS = 3000
 MOST_CATEGORIES = 2000
 SINGULAR = 1e12
-TURNS_AROUND = 1e4  # condition of a matrix up to which squared weights of the true categories are worked out
+TURNS_AROUND = 1e4  # condition of a matrix up to which squared weights of the true categories are computed
 ROUNDING = 1e-12
 DATA_DEPENDENT = (
-    "a matrix was worked out from the file itself: the randomization part of the variance is given the file"
+    "a matrix was computed from the file itself: the randomization part of the variance is conditional on the file"
 )
 Cell = tuple[Hashable, ...]
 TextKey = tuple[str | None, ...]
@@ -45,7 +45,7 @@ def kept_with_matrices(route: Route, table: CellTable, cells: CellTable | None, 
         C = (D_{QN} - Q D_N Q') / n^2,     V = (D_p - p p' + C) / (n - 1) + C
 
     where Q adds the rows of the product of the matrices to the cells of the table, and N are the counts of its true
-    states (their squared weights with weights, over the squared sum of weights). A receipt that does not tell N, such
+    states (their squared weights with weights, over the squared sum of weights). A receipt that does not hold N, such
     as a public one with a matrix in it, leaves an unbiased estimate: the released counts of these states, which are
     those of ``cells``. None where that is not possible, or where columns follow others.
     Source: [Adeshiyan2011, eqs. (4.11), (4.12)]; with estimates derived.
@@ -84,7 +84,7 @@ def _moved(Q: Real, masses: Real, arriving: Real) -> Real:
 
 
 def _estimated_masses(route: Route, cells: CellTable | None) -> Real | None:
-    """Records, or squared weights, of the true states as far as the file tells them; None where it does not."""
+    """Records, or squared weights, of the true states as far as the file determines them; None where it does not."""
     first = route.groups[0]
     if cells is None or not is_kept(route.groups, first.columns):
         return None

@@ -163,7 +163,7 @@ class _Options(NamedTuple):
 
 
 def _table(data: Any, receipt: Receipt, columns: Sequence[str], options: _Options, *, by: int = 0) -> Analysis:
-    """The shares of a table, and within domains that its first columns, so many, tell where these are bounded."""
+    """The shares of a table, and within the domains of its first ``domains`` columns, where these are bounded."""
     counted = _count(data, receipt, columns, options, by)
     route, whole = counted.route, counted.tables[0]
     how = receipt.missing if options.missing is None else options.missing
@@ -336,7 +336,7 @@ def _with_factor(
     Where records were drawn one by one, f is 2 at most whatever the matrix, and a larger one is not used. Of units of
     s records that had one draw, ``C_ii = sum_j s^2 u_j q_ij (1 - q_ij) / n^2`` with u_j units, which f is made from;
     it may be ``1 + s`` (``any_factor``). With weights it is f times the variance of an open file, in which the squared
-    weights of the released records stand for the true ones; f may be above 2. The factor holds for each share, not for
+    weights of the released records serve as the true ones; f may be above 2. The factor holds for each share, not for
     sums of them, so covariances are left out. Source: [Adeshiyan2011, section 4.6], as a factor derived.
     """
     if factor is None or (at_least(factor, MOST_INFLATION) and not any_factor):

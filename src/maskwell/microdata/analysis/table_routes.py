@@ -23,7 +23,7 @@ from maskwell.microdata.stages.stage import acting, is_kept, needed_columns
 
 OPEN, EXACT, KEPT, SOLVED, BOUNDED = "open", "exact", "kept", "solved", "bounded"
 BY_WEIGHT = "every record counts with its weight ({}), as the receipt says"
-RECORDS = "shares of the records, not of the population: this release keeps counts, not weighted counts, of {}"
+RECORDS = "shares of the records, not of the population: this release preserves counts, not weighted counts, of {}"
 SOLVABLE = "; ask for its weights ({}) to have weighted shares solved for with the matrices"
 BOUNDABLE = "; ask for its weights ({}) to have weighted shares with a bound of their bias"
 NO_WEIGHTS = "shares of the records, not of the population: the file has no column of weights ({})"
@@ -95,14 +95,14 @@ def route_of(receipt: Receipt, columns: Sequence[str], *, weighted: bool = False
 
 
 def check_drawn_apart(groups: Sequence[Group]) -> None:
-    """Raise for columns that had one draw for a whole unit: a receipt does not tell how errors of tables depend."""
+    """Raise for columns that had one draw for a whole unit: a receipt does not state how errors of tables depend."""
     names = [name for group in groups if group.each != "record" for name in group.variables]
     if names:
         raise ParameterError("had-one-draw-for-all-records", names=shorten(", ".join(names), 40))
 
 
 def bounded(route: Route) -> Route:
-    """The table as it stands, with a bound of its bias; ParameterError where nobody is told how much was changed."""
+    """The released table with a bound on its bias; ParameterError if the receipt does not state how much changed."""
     check_drawn_apart(route.groups)
     unknown = [
         move.group for move in route.moves if move.changed >= 1 and (route.kind != SOLVED or not move.group.design)
@@ -234,7 +234,7 @@ def survey_of_release(
 
 
 def check_unmoved(sampling: Mapping[str, Any], moved: set[str]) -> None:
-    """Raise where a column that tells how rows were sampled was randomized."""
+    """Raise if a column that describes how rows were sampled was randomized."""
     for name in SAMPLING_COLUMNS:
         value = sampling.get(name)
         names = value.split(",") if isinstance(value, str) else [*value] if isinstance(value, list | tuple) else []
@@ -261,7 +261,7 @@ def check_release_sampling(sampling: Mapping[str, Any], receipt: Receipt, route:
 
 
 def assigned(route: Route) -> list[tuple[tuple[str, ...], CodedDesign]] | None:
-    """The columns of each matrix where each is a design of its own columns, not worked out from the file; else None."""
+    """The columns of each matrix where each is a design of its own columns, not computed from the file; else None."""
     designs = []
     for group in route.groups:
         if group.design is None or group.invariant or group.within or not {*group.variables} <= {*route.columns}:

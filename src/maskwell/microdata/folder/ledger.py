@@ -105,7 +105,7 @@ class Ledger:
 
 
 def ledger_beside(key: KeyedRandom, folder: str | Path | None = None) -> Path | None:
-    """Where a release with a key is written down unless told otherwise: beside the key's file, or else the folder."""
+    """The default ledger of a release with a key: beside the key's file, or else the folder."""
     if key.path is not None:
         return key.path.with_name(f"{key.path.name}.ledger")
     return None if folder is None else Path(folder).absolute().parent / f"{key.commitment()[:16]}.ledger"
@@ -148,7 +148,7 @@ def _take(content: Mapping[str, Any], releases: dict[int, ReleaseRecord]) -> Non
     elif event in (RELEASED, ABANDONED):
         releases[number] = ReleaseRecord(**{**vars(releases[number]), "state": event})
     else:
-        raise ValueError(f"there is no event {shorten(str(event), 20)!r}")
+        raise ValueError(f"{shorten(str(event), 20)!r} is not an event")
 
 
 def _check_kinds(content: Mapping[str, Any]) -> None:
@@ -198,7 +198,7 @@ def _name_of(ledger: Ledger, release: AnyRelease) -> dict[str, Any]:
 
 
 def check_not_cut(ledger: Ledger, release: AnyRelease, folder: str) -> None:
-    """Raise where a folder is found of a release that was written down in this ledger and is not in it any more."""
+    """Raise if the folder of a release exists that was once recorded in this ledger and is not in it any more."""
     known = {one.manifest for one in ledger.releases}
     places = dict.fromkeys([Path(folder).absolute().parent, *(Path(one.folder).parent for one in ledger.releases)])
     for manifest in (path for place in places for path in _manifests(place)):

@@ -65,7 +65,7 @@ class LinkedRisk:
 
     @property
     def words(self) -> str:
-        """What stands beside the headline."""
+        """What is added to the headline."""
         numbers = f"release{'s' if len(self.earlier) > 1 else ''} {in_words([*map(str, self.earlier)])}"
         more = Note("linked-releases-are-accepted") if self.accepted else ""
         if self.chance is None:
@@ -89,7 +89,7 @@ class _People(NamedTuple):
 
 
 class _Lacking(Exception):  # noqa: N818 - no fault, but a reason
-    """Why there is no figure, in words."""
+    """Why a figure is missing, in words."""
 
 
 def linked_risk(release: AnyRelease, ledger: Ledger, rows: Rows, earlier: Sequence[str | Path]) -> LinkedRisk | None:

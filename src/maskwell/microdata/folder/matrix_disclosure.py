@@ -82,7 +82,7 @@ def told(stage: Stage, mass: Real, squares: Real) -> Told | None:
     report is a state. Rounding a matrix disturbs these a little, and so the counts that follow. They
     are compared with the counts ``N`` of the file:
 
-        told if    mean_i (r_i^2) <= 1,    median_i r_i <= 1/2    or    max_i |x_i - N_i| <= 1
+        revealed if    mean_i (r_i^2) <= 1,    median_i r_i <= 1/2    or    max_i |x_i - N_i| <= 1
 
     where ``x`` are the counts that follow, ``r_i = |x_i - N_i| / s_i``, and ``s_i^2 = sum_j N_j p_ij (1 - p_ij)`` is
     the variance of the released count i, given the file. In words: the matrix reveals the counts as closely as the
@@ -145,7 +145,7 @@ _GRID, _OFF = 1e9, 0.2718  # shares are the same on this grid, whose lines lie a
 
 
 def _sums(every: Sequence[Array], x: Real, counts: Real, spread: Real) -> list[_Sums]:
-    """By matrix, told apart by the shares that follow from it; equal ones (``flat``) follow for any file."""
+    """By matrix, distinguished by the shares that follow from it; equal ones (``flat``) follow for any file."""
     by_shares: dict[tuple[float, ...], _Sums] = {}
     for states in every:
         if not np.isfinite(x[states]).all() or not x[states].sum() > 0:

@@ -76,7 +76,7 @@ class Receipt:
     plan
         The tables of the plan, in an internal receipt.
     intruder
-        Whom the limit of the plan is for; told by internal receipts.
+        The intruder model of the limit, from internal receipts.
     categories
         Labels, as texts in their order, of columns that have a codebook in the plan or are not in their natural order.
     tables
@@ -99,7 +99,7 @@ class Receipt:
 
     def __repr__(self) -> str:
         kept = [one.invariance if kept_columns(self.groups, one) else "nothing" for one in self.groups]
-        groups = [f"{', '.join(one.variables)} ({what} kept)" for one, what in zip(self.groups, kept, strict=True)]
+        groups = [f"{', '.join(one.variables)} ({what} preserved)" for one, what in zip(self.groups, kept, strict=True)]
         return f"Receipt ({self.audience}) of {self.rows:,} records: {'; '.join(groups) or 'nothing randomized'}"
 
     @property
@@ -143,7 +143,7 @@ def receipt_from_dict(content: Any, name: str = "the receipt") -> Receipt:
         if (
             intruder := str(content.get("plan", {}).get("release", {}).get("intruder", ANY_LOOK.name))
         ) not in INTRUDERS:
-            raise ValueError(f"there is no intruder {intruder!r}")
+            raise ValueError(f"{intruder!r} is not an intruder")
         return Receipt(
             audience=of_kind(str, content, "audience"),
             groups=tuple(_group(one, _count(content["rows"])) for one in of_kind(list, content, "groups")),
@@ -170,13 +170,13 @@ def drawn_until_kept(share: float) -> str:
 def _kept_share(content: Mapping[str, Any]) -> float:
     share = content.get("kept_share", 1.0)
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise TypeError("kept_share is no share")
+        raise TypeError("kept_share is not a share")
     return float(share)
 
 
 def _count(rows: Any) -> int:
     if isinstance(rows, bool) or not isinstance(rows, int) or not 0 <= rows < 1 << 63:
-        raise TypeError("rows is no number of records")
+        raise TypeError("rows is not a number of records")
     return rows
 
 
@@ -199,7 +199,7 @@ def _tables(content: Mapping[str, Any]) -> Iterator[tuple[tuple[frozenset[str], 
             if kind in one:
                 told = [table_of(one, kind)[name] for name in ("bias", "error")]
                 if not all(isinstance(x, int | float) and not isinstance(x, bool) and 0 < x <= 1 for x in told):
-                    raise TypeError("the errors of a table are no shares")
+                    raise TypeError("the errors of a table are not shares")
                 yield (columns, kind), ShareErrors(*told)
 
 
@@ -219,7 +219,7 @@ def _changed(content: Mapping[str, Any], stage: Stage | None, rows: int) -> floa
     if told is None or step is None:
         return 1.0
     if not isinstance(told, int | float) or isinstance(told, bool) or not 0 <= told <= 1:
-        raise TypeError("changed_expected is no share")
+        raise TypeError("changed_expected is not a share")
     return min(1.0, told + step / 2)
 
 
@@ -230,7 +230,7 @@ def _group(content: Mapping[str, Any], rows: int) -> Group:
         raise ValueError("the columns of a group and of its stage differ")
     factors = table_of(content, "vif")
     if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in factors.values()):
-        raise TypeError("vif has something that is no number")
+        raise TypeError("vif has an item that is not a number")
     return Group(
         variables=told[0],
         within=told[1],
@@ -327,7 +327,7 @@ def matrix_from(content: Any) -> CodedDesign:
     """A design whose matrix a receipt holds; TypeError for one whose reports are sets."""
     design = design_from_dict(content)
     if not isinstance(design, CodedDesign):
-        raise TypeError(f"a {design.kind} design is no matrix of a release")
+        raise TypeError(f"a {design.kind} design is not a matrix of a release")
     return design
 
 

@@ -1,6 +1,6 @@
 """What the receipts of a release say: all that a valid analysis needs (public), all that was done (internal).
 
-The public one never tells what gives the true counts away: no matrix worked out from the file, no parameter of one, and
+The public one never contains what reveals the true counts: no matrix computed from the file, no parameter of one, and
 no fingerprint, because matrices could be tried until one fits. Source: [Adeshiyan2011, section 4.6].
 """
 
@@ -196,7 +196,7 @@ def internal_text(release: AnyRelease) -> Iterator[str]:
 
 
 class _Marks:
-    """Marks that stand in a document for long parts, in their order, and the texts of these in pieces."""
+    """Marks that replace long parts in a document, in their order, and the texts of these in pieces."""
 
     def __init__(self) -> None:
         self.texts: dict[str, Iterable[str]] = {}
@@ -257,7 +257,7 @@ def _head(release: AnyRelease, audience: str) -> dict[str, Any]:
 
 
 def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]:
-    """The labels that users may know: declared, in a published matrix, or of a released record. No other is told."""
+    """The labels that users may know: declared, in a published matrix, or of a released record. No other is given."""
     labels = [label for label in column.labels or () if label is not None]
     tables = [table for columns, table in (release.released_tables or {}).items() if column.name in columns]
     stages = [stage for stage in release.stages if column.name in stage.columns and release.plan.publishes(stage)]
@@ -271,7 +271,7 @@ def public_labels(release: AnyRelease, column: ReleasedColumn) -> list[Hashable]
 
 
 def recoded_in_words(release: AnyRelease) -> dict[str, str]:
-    """What was done to recoded columns that are published; what they held before is not told."""
+    """What was done to recoded columns that are published; what they held before is not given."""
     words = {column: [_how(recode)] for column, recode in release.plan.recodes.items()}
     for column, n in release.file.changes.suppressed.items():
         words.setdefault(column, []).append(_suppressed(n, release.rows))
@@ -279,17 +279,17 @@ def recoded_in_words(release: AnyRelease) -> dict[str, str]:
 
 
 def _suppressed(count: int, rows: int) -> str:
-    """At most how many values a key has lost: from exact counts, intruders who know the method could tell whose."""
+    """At most how many values a key has lost: from exact counts, intruders who know the method could infer whose."""
     most = min(rows, math.floor(stepped_up(max(count, LEAST_SUPPRESSED) / rows) * rows + 0.5))
     return f"at most {most:,} values were suppressed, and are missing"
 
 
 def _how(recode: Recode) -> str:
     if recode.gives_text:
-        return "numbers became classes" if recode.cuts else "categories were grouped"
+        return "numbers were grouped into classes" if recode.cuts else "categories were grouped"
     done = [
         *([] if recode.step is None else [f"rounded to multiples of {to_decimal(recode.step)}"]),
-        *(f"{text} stands for {meaning}" for text, meaning in recode.ends.items()),
+        *(f"{text} means {meaning}" for text, meaning in recode.ends.items()),
     ]
     return "; ".join(done)
 
@@ -402,7 +402,7 @@ def _stage_content(
 
 
 def numbered(design: CodedDesign) -> CodedDesign:
-    """Without labels, which stand beside it as states: they may be missing values, and there may be a million."""
+    """Without labels, which are stored beside it as states: they may be missing values, and there may be a million."""
     if not isinstance(design, Sparse):
         return design
     return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m))

@@ -82,7 +82,7 @@ def _ledger_checks(path: Path, manifest: Path) -> Iterator[Check]:
 
 
 def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
-    """What changed since an earlier release; differences are no faults, files that are not those of then are."""
+    """What changed since an earlier release; differences do not fail the check, files that changed since then do."""
     failed = verify_release(earlier).failed
     state = f"{earlier} is as it was released" if not failed else f"{earlier}: {failed[0].name}: {failed[0].words}"
     yield Check("earlier release", not failed, state)
@@ -104,7 +104,7 @@ def _changes(folder: Path, earlier: Path) -> Iterator[Check]:
     stages = [stages_of(receipt_from_dict(one, "the internal receipt")) for one in (now, then)]
     yield Check("… matrices", True, _matrices_changed(*stages))
     yield Check("… draws", True, _draws_changed(now, then, *stages))
-    yield Check("… highest chance", True, _both(*(_highest(one["risk"]) for one in (now, then))))
+    yield Check("… highest probability", True, _both(*(_highest(one["risk"]) for one in (now, then))))
 
 
 def _read(folder: Path, *parts: str) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _matrices_changed(now: Sequence[Stage], then: Sequence[Stage]) -> str:
 
 
 def _draws_changed(now: Mapping[str, Any], then: Mapping[str, Any], *stages: Sequence[Stage]) -> str:
-    """Whether a record whose true values stayed has the report of then; rows are in random order and tell nothing."""
+    """Whether a record whose true values stayed has the report of then; rows are in random order and reveal nothing."""
     keys = [one.get("randomness", {}).get("commitment") for one in (now, then)]
     if None in keys or keys[0] != keys[1]:
         return "new: not both with the same key and data set"

@@ -187,7 +187,7 @@ def check_rows(path: Path, release: AnyRelease, secrets: Sequence[str] = ()) -> 
         for name in source.schema.names:
             told = f"column {shorten(name)!r} is"
             if name in hidden:
-                raise _leak(path.name, f"{told} one that the plan keeps back", "write the file without it")
+                raise _leak(path.name, f"{told} one that the plan does not publish", "write the file without it")
             if name not in expected:
                 raise _leak(path.name, f"{told} not among those of the release", "write no more columns")
         _check_traces(source.schema, release, path.name, secrets)
@@ -200,11 +200,13 @@ def _check_traces(schema: Any, release: AnyRelease, file: str, secrets: Sequence
     texts = [value.decode(errors="replace") for one in notes for value in one.values()]
     hidden = release.plan.unpublished
     if any(name in _told(text) for name in hidden for text in texts):
-        raise _leak(file, "its metadata name a column that the plan keeps back", "write the file without metadata")
+        raise _leak(
+            file, "its metadata name a column that the plan does not publish", "write the file without metadata"
+        )
     if any(secret in text.lower() for secret in secrets for text in texts):
         raise _leak(file, "its metadata hold a secret", "write the file without metadata")
     if tells_designs(schema):
-        raise _leak(file, "its metadata tell the design of a column", "write the file without metadata")
+        raise _leak(file, "its metadata reveal the design of a column", "write the file without metadata")
 
 
 def _told(text: str) -> set[str]:
@@ -261,7 +263,7 @@ def check_public(folder: Path, release: AnyRelease, *, secrets: Iterable[str] = 
     check_receipt(json.loads((folder / RECEIPT).read_text(encoding="utf-8")), release)
     for name, text in tables.items():
         if (folder / name).read_text(encoding="utf-8") != text:
-            raise _leak(name, "it differs from the matrix in the receipt", "write what the receipt tells")
+            raise _leak(name, "it differs from the matrix in the receipt", "write the matrix of the receipt")
     hidden = [secret.lower() for secret in (*secrets, *_withheld(release)) if len(secret) >= LEAST_SECRET]
     for name in DOCUMENTS:
         content = (folder / name).read_text(encoding="utf-8").lower()
@@ -282,11 +284,11 @@ def check_receipt(receipt: Mapping[str, Any], release: AnyRelease) -> None:
         if "design" in group and not release.plan.publishes(stage):
             raise _leak(RECEIPT, f"it holds the matrix of {group['variables'][0]}", "withhold it, or clear it")
         if "design" in group and (group["design"]["provenance"] or group["matrix"] != INCLUDED):
-            raise _leak(RECEIPT, "a matrix says how it came about", "leave its provenance out")
+            raise _leak(RECEIPT, "a matrix records its provenance", "leave its provenance out")
         numbers, share = [*group["vif"].values(), *group["n_eff"].values()], group["changed_expected"]
         exact = any(abs(rounded_up(x) - x) > 1e-9 * max(1.0, x) for x in numbers)
         if exact or (share is not None and rounded_share(share, release.rows) != share):
-            raise _leak(RECEIPT, "a number has too many digits", "round it: many digits tell the counts of the file")
+            raise _leak(RECEIPT, "a number has too many digits", "round it: many digits reveal the counts of the file")
 
 
 def _check_keys(content: Mapping[str, Any], allowed: Mapping[str, Any], name: str) -> None:
@@ -299,12 +301,12 @@ def _check_files(folder: Path, expected: set[str]) -> None:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if name not in expected:
-            raise _leak(name, "it is none of the files of a public folder", "put it into the internal folder")
+            raise _leak(name, "it does not belong in a public folder", "put it into the internal folder")
         if path.is_symlink() or not path.is_file():
-            raise _leak(name, "it is no file of its own", "write the file itself, no link")
+            raise _leak(name, "it is not a regular file", "write the file itself, not a link")
         expected.remove(name)
     if expected:
-        raise _leak(min(expected), "it is not there", "write all files before the last look")
+        raise _leak(min(expected), "it is missing", "write all files before this check")
 
 
 def _withheld(release: AnyRelease) -> list[str]:

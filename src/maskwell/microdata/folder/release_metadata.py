@@ -1,7 +1,7 @@
 """Metadata of a release: codebook, a data package of Frictionless Data, DDI Codebook 2.5 for archives, and hashes.
 
-A label that no released record has, and neither plan nor value labels, would tell that somebody had it: it is left out.
-Nothing public holds a hash of anything internal; who signs ``internal/manifest.json`` signs all.
+A label that no released record has, and neither plan nor value labels, would reveal that a person had it: it is left
+out. Nothing public holds a hash of anything internal; who signs ``internal/manifest.json`` signs all.
 """
 
 from __future__ import annotations
@@ -287,7 +287,9 @@ def processing(groups: Sequence[Mapping[str, Any]]) -> list[str]:
         within = f" within the cells of {in_words(group['within'])}" if group["within"] else ""
         how_well = "exactly" if swapped else "on average"
         keeps = (
-            f"{KEEPS[group['invariance']]} of {in_words(kept)} are kept {how_well}" if kept else "counts are not kept"
+            f"{KEEPS[group['invariance']]} of {in_words(kept)} are preserved {how_well}"
+            if kept
+            else "counts are not preserved"
         )
         columns, share = in_words([*group["variables"], *group["linked"]]), _changed(group["changed_expected"])
         told.append(
@@ -332,7 +334,7 @@ def _variable(parent: ET.Element, number: int, entry: Entry) -> None:
     if entry.role in REMARKS:
         _add(variable, "notes", REMARKS[entry.role], subject="disclosure control")
     if entry.recoded is not None:
-        _add(variable, "notes", f"Made coarser before the release: {entry.recoded}.", subject="disclosure control")
+        _add(variable, "notes", f"Recoded before the release: {entry.recoded}.", subject="disclosure control")
 
 
 def _add(parent: ET.Element, tag: str, content: str | None = None, /, **attributes: str) -> ET.Element:

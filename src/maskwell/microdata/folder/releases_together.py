@@ -1,7 +1,7 @@
 """What several releases of one data set reveal together, and whether bounds of a plan still hold then.
 
-Draws kept by one key under one matrix tell as much as one release. Any others are independent: the two together are one
-release with the matrix ``p_zj p'_z'j``. Source: derived.
+Draws kept by one key under one matrix reveal as much as one release. Any others are independent: the two together are
+one release with the matrix ``p_zj p'_z'j``. Source: derived.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ _OF_ONE_FILE = ("least_kept", "changed_at_most", "changed_at_least")
 def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: ReleaseRecord, one: StageRecord) -> str:
     """Why a draw is another one, as far as keys, columns and bounds say; nothing where they are as they were."""
     if record.commitment != release.keyed:
-        return "it was drawn with another key, or without one"
+        return "it was drawn with another secret key, or without one"
     if one.variables != stage.variables:
         same = {*one.variables} == {*stage.variables}
         return "variables are in another order" if same else "other columns are randomized together"
@@ -189,7 +189,7 @@ def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: R
     now = ledgers.asked_in(release.plan, protection)
     changed = [key for key in {**one.asked, **now} if one.asked.get(key) != now.get(key)]
     if changed:
-        return f"{changed[0]} is not as it was, and so the matrix is another one"
+        return f"{changed[0]} changed, and so did the matrix"
     if one.within != stage.within:
         return "it is randomized within other columns"
     return ""
@@ -198,9 +198,9 @@ def _reason(release: AnyRelease, protection: Protection, stage: Stage, record: R
 def _why_another_matrix(release: AnyRelease, stage: Stage, record: ReleaseRecord, path: str | None) -> str:
     """The cause where neither key nor columns nor bounds changed: file, plan, or the program that computed it."""
     if path is None or {*record.source} != {digest for _, digest in source_hashes(path)}:
-        return "the counts or the labels of the file changed, and so the matrix is another one"
+        return "the counts or the labels of the file changed, and so did the matrix"
     if record.plan != plan_hash(release.plan):
-        return "another entry of the plan changed, and so the matrix is another one"
+        return "another entry of the plan changed, and so did the matrix"
     if stage.invariance == "external":
         return "the matrix was made from the counts of another file"
     return "file and plan are unchanged, but another version of maskwell or of a library computed another matrix"
@@ -210,11 +210,11 @@ def _words(stage: Stage, record: ReleaseRecord, reason: str, draws: int, match: 
     names, known = shorten(", ".join(stage.variables), 40), shorten(in_words([*stage.columns]), 60)
     nth = {2: "second", 3: "third"}.get(draws, f"{draws}th")
     told = (
-        "what all draws tell together is not known: recodes differ, the internal receipt of that release is not where"
-        " it was, or there are too many combinations"
+        "what all draws reveal together is not known: recodes differ, the internal receipt of that release is"
+        " missing, or there are too many combinations"
         if both is None
-        else f"if all these files hold the same persons, whoever has them, knows {known} of somebody and nothing else,"
-        " and knows which records are one person's, finds the right one with a chance of up to"
+        else f"if all these files hold the same people, an intruder who has them, knows only {known} of a person, and"
+        " knows which records are one person's, identifies the right one with a probability of up to"
         f" {tenths(both, up=True)} instead of {tenths(match, up=True)}"
     )
     return f"{names}: records that are in {record.title} too are drawn anew, for the {nth} time ({reason}); {told}"

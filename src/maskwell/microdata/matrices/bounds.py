@@ -207,7 +207,7 @@ class Amounts:
 
 
 def read_amounts(v: Any, *, weighted: bool = False) -> Amounts:
-    """The counts of k states, not all 0, or fractions if ``weighted``; a float stands for its shortest decimal text."""
+    """The counts of k states, not all 0, or fractions if ``weighted``; a float means its shortest decimal text."""
     values = _column(v)
     exact = _whole(values)
     amounts = Amounts(exact, 1) if exact is not None else _fractions(values)

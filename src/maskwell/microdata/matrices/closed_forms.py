@@ -136,7 +136,7 @@ def method2(v: Any, R: Any, *, categories: Categories | None = None) -> Sparse:
         P = Q R,    q_ia = r_ai v_i / sum_l r_al v_l,    p_ij = sum_a r_ai r_aj v_i / sum_l r_al v_l
 
     where ``R[a, j]`` is the chance that category j gives the first response a. Flows are symmetric; P has the rank of
-    R, so it is singular where R has fewer responses than categories. There is no second file in between.
+    R, so it is singular where R has fewer responses than categories. No second file is involved.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Pairs:
 
     @property
     def own(self) -> Array:
-        """Which pairs stand for a record that stays, shape (N,)."""
+        """Which pairs represent a record that stays, shape (N,)."""
         return np.asarray(self.released == self.true)
 
 

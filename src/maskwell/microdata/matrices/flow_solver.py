@@ -95,7 +95,7 @@ class Rows:
         return row, unknown, value, np.concatenate(self._right)
 
     def matrix(self, unknowns: int) -> tuple[Any, Any]:
-        """A and b for the solver; None where there are no rows."""
+        """A and b for the solver; None without rows."""
         from scipy.sparse import csr_array
 
         if not self.count:
@@ -180,7 +180,7 @@ class Model:
         return np.asarray(self.program.pairs.cost * self.unit / self.n)
 
     def minimise(self, costs: Real, *, inside: bool = True) -> Optimum | None:
-        """Where the objective is least; None where there is no solution, or where it is not found ``inside``."""
+        """Where the objective is least; None without a solution, or if it is not found ``inside``."""
         objective = np.concatenate([costs, np.zeros(self.count - len(costs))])
         lower, upper = np.concatenate(self.lower), np.concatenate(self.upper)
         matrices = *self.rows.matrix(self.count), *self.equal.matrix(self.count)

@@ -1,4 +1,4 @@
-"""Why no matrix keeps to all bounds: which categories are in the way, and the nearest bound that works.
+"""Why no matrix satisfies all bounds: which categories are in the way, and the nearest bound that works.
 
 One category is too large; pairs that are allowed do not let some exchange enough (the smallest cut names them); or
 bounds contradict each other, and each is freed in turn by one more linear program, factor and parity in steps. Derived.
@@ -28,7 +28,7 @@ STEPS = 10_000  # Bounds that are suggested have four decimals, and are rounded 
 # A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there.
 AT_LIMIT = Fraction(1, 10**12)
 _RATIOS = ("factor", "parity")
-_WAY_OUT = "merge categories, or do not keep the counts"
+_WAY_OUT = "merge categories, or do not preserve the counts"
 
 
 def label_text(label: object) -> str:
@@ -61,13 +61,13 @@ class Asked:
         return replace(self, bounds=replace(self.bounds, **changes)), notes
 
     def program(self) -> Program:
-        """The program for these bounds, or the reason why there is no solution, where it is a simple one."""
+        """The program for these bounds, or the reason why it has no solution, where that is a simple one."""
         bounds, pairs = self.bounds, self.pairs
         self._check_largest()
         every = set(range(len(self.counts)))
         if set(pairs.released.tolist()) != every or set(pairs.true.tolist()) != every:
             said = "a state may neither stay nor change: every pair with it is forbidden"
-            raise self._error(said, "allow that it stays as it is", {})
+            raise self._error(said, "allow that it stays unchanged", {})
         program = program_of(self.counts, pairs, bounds)
         ratio = "factor" if bounds.factor is not None else "parity"
         if (bounds.factor, bounds.parity) != (None, None) and len(pairs) < len(self.counts) ** 2:
@@ -138,7 +138,7 @@ class Asked:
             hint = _in_words(looser) or f"loosen one of them by {1 / STEPS:g}"
             return self._error(f"{text}: met only at the very limit, if at all", hint, looser)
         hint = _in_words(near) or "no single bound is in the way: loosen two"
-        return self._error(f"no matrix keeps to {text}", hint, near)
+        return self._error(f"no matrix satisfies {text}", hint, near)
 
     def _nearest(self) -> dict[str, float]:
         asked = self.bounds.asked()
@@ -162,7 +162,7 @@ class Asked:
         return upwards((value / (1 - value) if name == "odds" else max(value, 0.0)) + room)
 
     def _by_halving(self, name: str) -> float | None:
-        """A bound that is no unknown of a linear program: tried, in geometric steps, to one per cent."""
+        """A bound that is not an unknown of a linear program: tried, in geometric steps, to one per cent."""
 
         def works(value: Fraction) -> bool:
             return solve(program_of(self.counts, self.pairs, self.bounds.with_bound(name, value))) is not None

@@ -1,6 +1,6 @@
 """Diagonals lowered until no record is matched correctly with more than the chance that was allowed.
 
-That chance is no linear function of the matrix, so caps on staying and on moves are lowered in steps. As two small
+That probability is not linear in the matrix, so caps on staying and on moves are lowered in steps. As two small
 cells may then only swap their records, it is also bounded how much a risky cell exchanges with each other one.
 """
 
@@ -326,7 +326,7 @@ def _not_found(
         allowed=to_decimal(allowed),
         worst_number=worst + 1,
         chance_shown=Printed(chance),
-        chance_2=f"{Printed(chance):g}" if works else "a larger chance",
+        chance_2=f"{Printed(chance):g}" if works else "a larger probability",
         values=repr(label_text(labels.labels[worst])),
         state=worst,
         chance=chance if works else None,

@@ -165,7 +165,7 @@ def _drawn(parts: Parts, unit: int, random: RandomSource) -> set[tuple[int, int]
 
 
 def _cycles(near: dict[Node, dict[Node, None]]) -> Iterator[list[tuple[int, int]]]:
-    """Closed ways along fractional flows, as long as there are any; whoever takes one makes a flow of it whole."""
+    """Closed ways along fractional flows, as long as any exist; each that is used makes one of its flows whole."""
     for start in list(near):
         way, at = [start], {start: 0}
         while near[way[-1]]:

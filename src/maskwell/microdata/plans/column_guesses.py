@@ -187,7 +187,7 @@ def numbers_in(labels: Sequence[Hashable]) -> list[float] | None:
 
 
 def number_of(label: Hashable) -> float:
-    """The number that a label stands for, to twelve digits, or ValueError."""
+    """The number that a label denotes, to twelve digits, or ValueError."""
     if isinstance(label, bool) or not isinstance(label, int | float | str):
         raise ValueError(label)
     return float(_TWELVE_DIGITS.create_decimal_from_float(float(label))) + 0.0

@@ -1,6 +1,6 @@
 """Rules of a plan: combinations that must never be made, and moves that are not allowed.
 
-The combinations that a record can have are followed from stage to stage: a matrix worked out within all columns of a
+The combinations that a record can have are followed from stage to stage: a matrix computed within all columns of a
 rule makes none that did not occur; one fixed in advance may. Source: after [Adeshiyan2011, section 4.5.2].
 """
 

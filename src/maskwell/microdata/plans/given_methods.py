@@ -229,7 +229,7 @@ class DesignFile(GivenMethod):
     file: str | None = option(read.text, names_files=True)
 
     def given_design(self, levels: Sequence[Sequence[Hashable]], where: str) -> CodedDesign:
-        """As it stands in the file."""
+        """As in the file."""
         assert self.file is not None
         design = load_design(self.file)
         if not isinstance(design, CodedDesign):

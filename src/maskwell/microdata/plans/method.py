@@ -236,11 +236,11 @@ class Method:
 
 
 class CountMethod(Method, ABC):
-    """A method whose matrix is worked out from the counts of a file."""
+    """A method whose matrix is computed from the counts of a file."""
 
     @abstractmethod
     def matrix_of(self, states: OpenStates) -> Sparse:
-        """The matrix worked out from the records of some states: those of one cell, or all where it takes them so."""
+        """The matrix computed from the records of some states: those of one cell, or all where it takes them so."""
 
 
 class GivenMethod(Method, ABC):
@@ -307,7 +307,7 @@ DEMANDS: Mapping[str, Reader[Any]] = {
     "rho": _rho,
 }
 
-_BOUNDED = 'for bounds use method = "optimal", or "lowered" for the chance of a match'
+_BOUNDED = 'for bounds use method = "optimal", or "lowered" for the probability of a match'
 _AS_IT_IS = "its matrix is used as it is, in every record: write it into the matrix"
 _AS_POOLED = "leave it out: all regions of a pool are dealt anew; a smaller k or rate exchanges fewer"
 _NEEDED = {

@@ -82,7 +82,7 @@ def _check_drawn_by_unit(plan: ReleasePlan) -> None:
 
 
 def _check_numbers(plan: ReleasePlan) -> None:
-    """Every method has the number it needs, or the bound on the match that stands in for it."""
+    """Every method has the number it needs, or the bound on the match that replaces it."""
     for i, protection in enumerate(plan.protections, 1):
         method = protection.base
         start = "give match in [release], or here: "

@@ -154,7 +154,7 @@ def starting_plan(
 
 
 class _Draft:
-    """A plan as it is written down, part by part."""
+    """The text of a plan, part by part."""
 
     def __init__(
         self, tables: Sequence[CellTable], guesses: Sequence[Guess], choice: Choice, found: Findings, *, named: bool
@@ -181,9 +181,7 @@ class _Draft:
         """The settings of the release, each with its comment."""
         lines = [*self._keys()]
         if self.sensitive:
-            lines.append(
-                _commented(write_entry("sensitive", self.sensitive), "what nobody should learn: are these all?")
-            )
+            lines.append(_commented(write_entry("sensitive", self.sensitive), "sensitive columns: are these all?"))
         if self.published_weights:
             lines += [*_wrapped(self._weights_guessed()), write_entry("weights", self.published_weights[0].name)]
         if self.ids:
@@ -269,7 +267,7 @@ class _Draft:
         for guess in self.left:
             vast = guess.role == "many" and guess.labels >= MANY
             kinds.setdefault(_VAST if vast else _ADVICE[guess.role], []).append(_sized(guess))
-        parts = ["# The other columns are published as they are, except ids and those in drop."]
+        parts = ["# The other columns are published unchanged, except ids and those in drop."]
         for advice, names in kinds.items():
             parts += ["#", *_wrapped(f"{advice}: {', '.join(names)}")]
         revealed = [words for name, words in self.found.revealing.items() if self.of[name].role not in _PUBLISHED]
@@ -322,7 +320,7 @@ def forms_to_publish(guess: Guess, table: CellTable) -> Iterator[Form]:
 
 _MISSING = {
     "unchanged": 'missing values stay; "category" treats them like the others',
-    "category": 'keys have missing values, which become a category; "unchanged" would leave such records as they are',
+    "category": 'keys have missing values, which become a category; "unchanged" would leave such records unprotected',
 }
 _FILLED = "chosen by its values, not by its name: it makes the most records unique"
 _LEFT = (
@@ -331,13 +329,13 @@ _LEFT = (
 )
 _PUBLISHED = ("weights", "few", "many", "numbers", "constant")
 _VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
-_IDENTIFYING = "What the columns that could name somebody would reveal:"
+_IDENTIFYING = "What the columns that could identify somebody would reveal:"
 _OTHERS = "Neither texts nor numbers nor dates, so that what they reveal is unknown; not published"
 _ADVICE = {
     "weights": "Survey weights; a weight that belongs to one category only reveals that category",
     "id": "Different in every record; not published",
     "drop": "Could name a person or a household; not published, and no coarser form is safe",
-    "few": "Few categories; add to the keys what an intruder may know",
+    "few": "Few categories; add to keys what an intruder may know",
     "many": "Many categories; to randomize them, group them, or work within the cells of another column",
     "numbers": "Numbers; where they could identify somebody, group them into classes",
     "constant": "The same in every record",
@@ -371,7 +369,7 @@ def _head(path: str, plan: str) -> str:
     name, plan = one_line(Path(path).name), one_line(plan)  # a comment ends with its line
     return (
         f"# A starter plan for {shorten(name, 70)}\n"
-        "# It works as it is. Every guess is marked with a question mark: check it, change it, and see what\n"
+        "# It works as it is. Every guess is explained in a comment: check it, change it, and see what\n"
         "# the plan does before anything is written:\n"
         "#\n"
         f"#   maskwell release {quote(name)} --plan {quote(plan)} --dry-run\n"

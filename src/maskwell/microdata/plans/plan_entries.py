@@ -44,15 +44,15 @@ class Entries:
     def finish(self, allowed: Iterable[str]) -> None:
         """Raise where something is left."""
         if self._left:
-            raise unknown(next(iter(self._left)), f"{self.where}: there is no key", [*allowed], " here")
+            raise unknown(next(iter(self._left)), f"{self.where}: unknown setting", [*allowed])
 
 
-def unknown(name: str, said: str, allowed: Collection[str], after: str = "") -> PlanError:
+def unknown(name: str, said: str, allowed: Collection[str]) -> PlanError:
     """The error for a word that is not known, with the nearest that is."""
     close = difflib.get_close_matches(name, allowed, n=1)
     start = "allowed: "
     hint = f"did you mean {close[0]!r}?" if close else start + listed(allowed, len(allowed), HINT - len(start))
-    return PlanError(f"{said} {shorten(name)!r}{after}", hint=hint, name=name, allowed=[*allowed])
+    return PlanError(f"{said} {shorten(name)!r}", hint=hint, name=name, allowed=[*allowed])
 
 
 def table(value: Any, name: str) -> Mapping[str, Any]:
@@ -183,7 +183,7 @@ def choice(*allowed: str) -> Reader[str]:
 
 
 def by_text(levels: Iterable[Hashable]) -> dict[str, Hashable]:
-    """The labels of a column by the texts that stand for them; the empty text stands for the missing value."""
+    """The labels of a column by their texts; the empty text is the missing value."""
     levels_by_text: dict[str, Hashable] = {}
     for level in levels:
         for one in (MISSING,) if is_missing(level) else texts(level):
@@ -209,7 +209,7 @@ def typed(text: str, levels: Sequence[Hashable]) -> Hashable:
 
 
 def find_levels(wanted: Iterable[str], levels: Collection[Hashable], where: str) -> list[Hashable]:
-    """The labels of a column that texts of a plan stand for, or an error that names the first that is not there."""
+    """The labels of a column that texts of a plan denote, or an error that names the first missing one."""
     known = by_text(levels)
     matches = []
     for one in wanted:
@@ -223,7 +223,7 @@ def unknown_label(given: str, known: Sequence[str], where: str, declared: Sequen
     """The error for a label of the plan that the column does not have; ``declared`` are those that the plan lists."""
     close = difflib.get_close_matches(given, declared, n=1)
     start = "its labels in the plan: "
-    hint = f"write it as it stands in the file; {shows_values()} the labels that occur"
+    hint = f"write it as in the file; {shows_values()} the labels that occur"
     if declared:
         hint = f"did you mean {close[0]!r}?" if close else start + listed(declared, len(declared), HINT - len(start))
     return UnknownCategoryError(

@@ -87,7 +87,7 @@ class Protection(Drawing, Randomization):
     >>> roof = Protection.of(["roof", "sex"], "inverse-frequency", within=["region"], xi="0.4")
     >>> roof
     Protection(roof and sex within region, inverse-frequency, xi = 0.4)
-    >>> roof.publish   # the matrix is worked out from the counts, and would tell them
+    >>> roof.publish   # the matrix is computed from the counts, and would reveal them
     'withheld'
     """
 
@@ -121,7 +121,7 @@ class Protection(Drawing, Randomization):
         hint = 'start with method = "mixing"; the other methods are on the page about plans'
         name = table.need("method", read.text, hint)
         if name not in RELEASE_METHODS:
-            raise unknown(name, f"{where}: there is no method", RELEASE_METHODS)
+            raise unknown(name, f"{where}: unknown method", RELEASE_METHODS)
         method = RELEASE_METHODS[name]
         maker = method.maker_of(table)
         values = _values(table, method, maker)
@@ -179,7 +179,7 @@ class Protection(Drawing, Randomization):
 
     @property
     def derived(self) -> bool:
-        """Whether the matrix is worked out from the counts of the file itself."""
+        """Whether the matrix is computed from the counts of the file itself."""
         return self.base.derived and self.counts_from is None
 
     @property
@@ -281,7 +281,7 @@ def read_exclude(variables: Sequence[str]) -> Reader[dict[str, tuple[str, ...]]]
         by_variable = value if isinstance(value, Mapping) else {_only(variables, name, '{ roof = ["9"] }'): value}
         for variable in by_variable:
             if variable not in variables:
-                raise read.unknown(str(variable), f"{name}: there is no variable", [*variables], " here")
+                raise read.unknown(str(variable), f"{name}: unknown variable", [*variables])
         return {variable: read.labels(labels, f"{name} of {variable!r}") for variable, labels in by_variable.items()}
 
     return entry

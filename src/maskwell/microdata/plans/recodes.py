@@ -127,7 +127,7 @@ def with_records(plan: ReleasePlan, records: Rows) -> ReleasePlan:
 
 
 def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePlan:
-    """The plan with labels of an SPSS or Stata file, where one stands for exactly one code, put as these codes."""
+    """The plan with labels of an SPSS or Stata file, where one denotes exactly one code, put as these codes."""
     codes = {column: _codes(labels) for column, labels in about.items() if labels.values}
     if not codes:
         return plan
@@ -148,7 +148,7 @@ def in_codes(plan: ReleasePlan, about: Mapping[str, ColumnLabels]) -> ReleasePla
 
 
 def _codes(about: ColumnLabels) -> dict[str, str]:
-    """The code of each label that stands for one code only and is no code itself."""
+    """The code of each label that denotes one code only and is not itself a code."""
     texts = [value_text(value) for value in about.values]
     labels = [*about.values.values()]
     return {

@@ -265,12 +265,12 @@ class ReleasePlan(ReleaseTerms, ColumnRoles):
         return tuple(label for label in order if label in known)
 
     def order_of(self, column: str) -> tuple[str, ...]:
-        """The labels of a column in the order that the plan tells, as texts; empty where it tells none."""
+        """The labels of a column in the order of the plan, as texts; empty where it gives none."""
         recode = self.recodes.get(column)
         return self.codebook.get(column) or (() if recode is None else recode.classes)
 
     def in_codes(self, style: object) -> ReleasePlan:
-        """The plan for a file with labels, of which ``style`` tells: labels that it names become their codes."""
+        """The plan for a file with labels, which ``style`` describes: labels that it names become their codes."""
         return in_codes(self, style.columns) if isinstance(style, Labels) else self
 
     def match_of(self, protection: Protection) -> Fraction | None:
@@ -369,7 +369,7 @@ def read_plan(text: str, *, name: str = "the plan", folder: str = "") -> Release
         tables = from_toml(text)
     except ValueError as error:
         first = text.lstrip().partition("\n")[0]
-        hint = 'texts stand in quotes, lists in brackets: keys = ["sex", "region"]'
+        hint = 'write strings in quotes and lists in brackets: keys = ["sex", "region"]'
         if "=" not in first and "[" not in first and re.search(r"[,;\t]", first):
             hint = "it looks like a table: were plan and data swapped? maskwell release DATA --plan PLAN.toml"
         raise PlanError("name-is-not-toml-fault", hint=hint, name=name, fault=fault_of(error, 60)) from error
@@ -405,6 +405,6 @@ def _named(plan: ReleasePlan) -> Iterator[tuple[str, str]]:
 
 
 def _in_formulas(plan: ReleasePlan) -> list[str]:
-    """Columns of the formulas; reading them now means that a bad one is told before any work."""
+    """Columns of the formulas; reading them now means that a bad one is reported before any work."""
     read = [read_formula(text) for text in plan.formulas]
     return [name for formula in read for name in (formula.outcome, *formula.columns)]

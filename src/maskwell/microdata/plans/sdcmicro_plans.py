@@ -1,4 +1,4 @@
-"""Plans of people who come from sdcMicro: what ``pram`` was told, and matrices as it keeps them (rows are truths).
+"""Plans for users of sdcMicro: the arguments of ``pram``, and matrices as it stores them (rows are truths).
 
 Its ``pram`` draws a diagonal between ``pd`` and one, makes Method 2 with it and mixes it with the identity by
 ``alpha``; here the diagonal is ``pd`` itself, and every stratum has its own matrix. Source: the public source of

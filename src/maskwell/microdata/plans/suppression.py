@@ -24,7 +24,9 @@ def read_suppression(given: Any, keys: tuple[str, ...]) -> LocalSuppression:
         return given
     table = read.Entries(given, "[suppress]")
     asked = LocalSuppression(
-        k=table.need("k", read.whole, "such as k = 3: every released combination of the keys has 3 records or more"),
+        k=table.need(
+            "k", read.whole, "such as k = 3: every released combination of the key variables has 3 records or more"
+        ),
         keys=table.take("keys", read.names, keys),
         importance=table.take("importance", read.names, ()),
         exact=table.take("exact", read.flag, False),
@@ -55,7 +57,7 @@ def check_suppression(plan: ReleasePlan) -> None:
         raise PlanError("suppress-is-exact-and-any")
     for name in asked.importance:
         if name not in asked.keys:
-            raise read.unknown(name, "[suppress]: importance: there is no key", asked.keys)
+            raise read.unknown(name, "[suppress]: importance: unknown key variable", asked.keys)
     for name in asked.keys:
         roles = {"dropped": plan.drop, "the id": (plan.id,), "the unit": (plan.unit,), "the weights": (plan.weights,)}
         if has := [role for role, names in roles.items() if name in names]:

@@ -62,7 +62,7 @@ class ColumnFit:
 
     @cached_property
     def told(self) -> Real:
-        """Shape (keys,): how much the other columns tell of each key, as the sum of their mutual information."""
+        """Shape (keys,): how much the other columns reveal about each key, as the sum of their mutual information."""
         keys, rows = len(self.table.columns), max(1, int(self.counts[0][0].sum()))
         told = [[(one * _log_odds(one)).sum() / rows for one in tables[:keys]] for tables in self.counts]
         return np.asarray(np.sum(told, axis=0))
@@ -239,7 +239,7 @@ def _labels_of(
 def read_column_fit(
     records: Rows, table: CellTable, columns: Sequence[str], below: float, *, declared: bool = True
 ) -> ColumnFit | None:
-    """What the other columns of a file or table tell of the keys of a table; None where there is none that tells."""
+    """What the other columns of a file or table reveal about the keys of a table; None where none does."""
     labels = sum(len(levels) for levels in table.levels)
     columns = [*columns][: min(MOST_COLUMNS, MOST_ODDS // max(1, labels * VALUES))]
     if not columns or not len(table):
@@ -296,7 +296,7 @@ class _Learner:
 
     @property
     def numbers(self) -> list[Real]:
-        """By column the number that each code stands for, NaN for none."""
+        """By column the number that each code denotes, NaN for none."""
         return [coder.numbers for coder in self._coders]
 
     def codes(self, columns: Sequence[Any], rows: Array) -> Array:
@@ -335,7 +335,7 @@ class _ValueCoder:
 
     @property
     def by_number(self) -> bool:
-        """Whether values are told apart one by one, and not in classes."""
+        """Whether values are distinguished one by one, and not in classes."""
         return self._edges is None
 
     def codes(self, column: Any, numbered: NumberedColumn | None) -> Array:
@@ -356,7 +356,7 @@ class _ValueCoder:
         return np.where(np.isnan(numbers), 0, 1 + np.searchsorted(self._edges, numbers)).astype(np.uint8)
 
     def _note_numbers(self, column: Any, codes: Array) -> None:
-        """Remember the number that each code stands for, unless a value is none."""
+        """Remember the number that each code denotes, unless a value is none."""
         numbers = None if self._texts else _as_numbers(column)
         if numbers is None:
             self._texts = True

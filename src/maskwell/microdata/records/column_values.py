@@ -60,7 +60,7 @@ class ValueSurvey:
                 self._met[name] = met if len(met) <= MOST_CATEGORIES and all(map(_is_label, met)) else None
 
     def values(self) -> dict[str, ColumnValues]:
-        """What was met; labels are sorted, so that they do not tell whose came first, unless they have an order."""
+        """What was met; labels are sorted, so that they do not reveal whose came first, unless they have an order."""
         return {
             name: ColumnValues(
                 self._kinds[name], None if met is None else tuple(sorted_levels(met, self._given.get(name, ())))
@@ -70,7 +70,7 @@ class ValueSurvey:
 
 
 def _is_label(value: Hashable) -> bool:
-    """Whether a value can stand in a codebook as it is."""
+    """Whether a codebook can hold a value as it is."""
     return isinstance(value, str | int | date) or (isinstance(value, float) and math.isfinite(value))
 
 
@@ -113,7 +113,7 @@ def _kind(kind: Any) -> str:
 
 
 def check_ids(records: Rows, name: str) -> None:
-    """Raise unless a column tells every record from every other: draws that are kept are found again by it."""
+    """Raise unless a column distinguishes every record from every other: draws that are kept are found again by it."""
     numbers, texts, rows = list[Array](), set[Any](), 0
     with records.open_stored([]) as source:
         place = find_column(source.schema, name, records)

@@ -1,11 +1,11 @@
-"""What columns that stay as they are tell about others, counted in all rows of a file, in bounded memory."""
+"""What unchanged columns reveal about others, counted in all rows of a file, in bounded memory."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations, islice, product
 from typing import Any
 
@@ -25,7 +25,7 @@ FEWEST_VALUES = 10  # columns with fewer values are categories: they are no copi
 RECORDS_PER_LABEL = 3  # with fewer records to a label everything follows from it
 MOST_TOGETHER = 5_000  # a column with more values in its first rows is not looked at together with another one
 EVERY_UNIT, SMALL_UNIT = 0.95, 1.5
-"""Share of the units that have a label exactly once, from which on another number shows a change; and records that a
+"""Share of the units that have a label exactly once, above which another number shows a change; and records that a
 unit has on average at least."""
 
 # Pairs of columns that nobody named, for all targets together and for each; those with the fewest values go first
@@ -58,6 +58,7 @@ class DependenceCounter:
         missing: bool = False,  # Whether a missing value of a target is a value like others
         # Whether the order of the rows is kept, so that the place of a row in its group tells something
         ordered: bool = False,
+        joint: Sequence[Sequence[str]] = (),  # Targets that are changed together: what follows from all of them?
         # A column that names the units that records belong to, such as households, if there is one
         unit: str | None = None,
     ) -> None:
@@ -75,6 +76,7 @@ class DependenceCounter:
         self._totals: dict[str, Array] = {}
         self._units = None if unit is None else DependenceCounter([unit], targets, missing=missing, ordered=ordered)
         self._alike = ValueCounter(limit)
+        self._joint = {tuple(group): ValueCounter(limit) for group in joint if len(group) > 1}
 
     @cached_property
     def names(self) -> list[str]:
@@ -106,11 +108,21 @@ class DependenceCounter:
             self._totals[name][: len(before)] += before
         for name, encoded in numbered.items():
             self._alone[name].add(encoded, beside or {"": LabelCodes(np.zeros(rows, np.int64), 1)})
+        self._add_joint(numbered, beside)
         self._add_pairs(numbered, beside)
         self._add_copies(numbered, known, rows)
         if self._ordered:
             self._add_places(numbered, beside)
         self.rows += rows
+
+    def _add_joint(self, numbered: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
+        """Targets that are changed together, as one column."""
+        for group, counter in self._joint.items():
+            targets = [
+                NumberedColumn(one.codes, np.arange(one.size, dtype=np.uint64))
+                for one in (beside[name] for name in group)
+            ]
+            counter.add(reduce(joined_columns, targets), {name: _as_labels(one) for name, one in numbered.items()})
 
     def _add_pairs(self, numbered: Mapping[str, NumberedColumn], beside: Mapping[str, LabelCodes]) -> None:
         """Columns together with another one, those that have few values in the first rows."""
@@ -178,6 +190,7 @@ class DependenceCounter:
             facts,
             restored=tuple(self._restored(name)),
             shown=tuple(self._following(name, counter, facts.values + (facts.rows < self.rows))),
+            shown_together=tuple(self._following_several(name)),
             stands_for=tuple(copies) if facts.values >= FEWEST_VALUES else (),
             records=self.rows,
         )
@@ -207,6 +220,12 @@ class DependenceCounter:
                 numbers, _, counts = counter.cells[target].labelled()
                 usual = float(np.add.reduceat(counts, starts(numbers)).max()) / n
                 yield Restored(target, counter.restored_value(target) / n, usual)
+
+    def _following_several(self, name: str) -> Iterator[tuple[tuple[str, ...], Restored]]:
+        """Whether the value of the column follows from several targets together."""
+        for group, counter in self._joint.items():
+            if (found := counter.followed(name)) is not None:
+                yield group, Restored(name, *found)
 
 
 def pairs_by_size(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

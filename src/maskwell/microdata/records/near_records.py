@@ -29,19 +29,19 @@ ROOM = 1 << 21  # distances that are held at once
 
 @dataclass(frozen=True, eq=False)
 class NearRecords:
-    """The neighbours of records, worked out when they are asked for."""
+    """The neighbours of records, computed on demand."""
 
     values: Array  # Shape (records, columns): codes
     distances: Array  # Shape (columns, codes, codes)
 
     @classmethod
     def of(cls, values: Array, shares: Sequence[Real], numbers: Sequence[Real]) -> NearRecords:
-        """From the share of each code, and the number that it stands for, NaN for none, by column."""
+        """From the share of each code, and the number that it denotes, NaN for none, by column."""
         pairs = zip(shares, numbers, strict=True)
         return cls(values, np.stack([_distances(share, number) for share, number in pairs]))
 
     def of_records(self, records: Array) -> Array:
-        """Shape (records, neighbours): the places of other records, the nearest first; -1 where there are no more."""
+        """Shape (records, neighbours): the places of other records, the nearest first; -1 beyond the last."""
         unknown = np.unique(records[self._near[records, 0] == UNKNOWN])
         whole = len(self.values) ** 2 * self.values.shape[1] <= MOST_COMPARED
         step = max(1, ROOM // (len(self.values) if whole else 2 * BESIDE * ORDERS))
@@ -95,7 +95,7 @@ class NearRecords:
 
 
 def _distances(share: Real, number: Real) -> Array:
-    """Shape (codes, codes): of a column, from the share of each code and the number that it stands for."""
+    """Shape (codes, codes): of a column, from the share of each code and the number that it denotes."""
     known = ~np.isnan(number)
     if below(float(share[known].sum()), 0.5):
         known[:] = False

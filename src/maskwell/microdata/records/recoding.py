@@ -76,7 +76,7 @@ class Recode:
 
     @property
     def ends(self) -> dict[str, str]:
-        """What the numbers at the ends stand for, by their texts, such as ``{"80": "80 or more"}``."""
+        """What the numbers at the ends mean, by their texts, such as ``{"80": "80 or more"}``."""
         ends = ((self.bottom, self.bottom_mean, "or less"), (self.top, self.top_mean, "or more"))
         return {
             to_decimal(limit if mean is None else mean): f"{to_decimal(limit)} {beyond}"
@@ -155,7 +155,7 @@ class Indicator(NamedTuple):
         return require().array([self.value(value) for value in values]).take(require().array(places))
 
     def value(self, value: Any) -> str:
-        """``"yes"`` or ``"no"``; the empty text stands for a missing value."""
+        """``"yes"`` or ``"no"``; the empty text is a missing value."""
         spoken = ("",) if is_missing(value) else texts(value)
         return YES if any(text in self.labels for text in spoken) else NO
 
@@ -211,7 +211,7 @@ class Recoding:
         return {name: some for name, some in lacking.items() if some and len(self._met[name]) < MOST_REMEMBERED}
 
     def told_by_order(self) -> list[str]:
-        """Columns whose old values the order of the rows read so far tells; none unless it is followed."""
+        """Columns whose old values the order of the rows read so far reveals; none unless it is followed."""
         return [name for name, order in self._orders.items() if order.tells()]
 
     def met(self, name: str) -> set[str]:
@@ -359,7 +359,7 @@ class FineOrder:
             self._pairs[value] = self._pairs.get(value, 0) + pairs[i]
 
     def tells(self) -> bool:
-        """Whether old values mostly rise, or mostly fall, or whether neighbours within a class are no random pairs."""
+        """Whether old values mostly rise, or mostly fall, or whether neighbours within a class are not random pairs."""
         differ, drift = self._up + self._down, abs(self._up - self._down)
         rises = drift > self.SHARE * differ and drift > self.DEVIATIONS * math.sqrt(differ)
         classes = (Neighbours(old.values(), self._pairs.get(new, 0)) for new, old in self._counts.items())

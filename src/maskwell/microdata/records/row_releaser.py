@@ -241,7 +241,7 @@ class RowReleaser:
         self.schema = self.made = self._released_schema(schema)
 
     def keep_codes(self) -> None:
-        """Leave texts that were drawn in codes: whoever takes the batches can write these, or undo them."""
+        """Leave texts that were drawn in codes: the user of the batches can write these, or undo them."""
         self._labels.keep_codes({name for name in self._moved if self._coders[name].about is None})  # no missing marks
         self.made = self._labels.in_schema(self.schema)
 

@@ -16,7 +16,7 @@ MOST_CELLS = 1 << 20  # cells that one table may hold at most
 OFTEN = 64  # a value that occurred so often is followed to the end
 SIZES = 1 << 10  # groups of so many rows or more are not told apart
 SURE, USUAL, BY_CHANCE = 0.99, 0.75, 1e-3
-"""Share of the records with a value that have one label, where it is told for sure; how many have it anyway at most,
+"""Share of the records with a value that have one label, where it is certain; how many have it anyway at most,
 and how likely that may be by chance."""
 
 # A label is rare with this share of the records or less; of fewer records nothing can be said
@@ -60,6 +60,8 @@ class ColumnFacts:
     restored: tuple[Restored, ...] = ()  # What it restores, and how
     # Columns that its value follows from, with the share of the records in which it does: a changed one disagrees
     shown: tuple[Restored, ...] = ()
+    # The same of columns that are changed together, none of which tells the value alone
+    shown_together: tuple[tuple[tuple[str, ...], Restored], ...] = ()
     stands_for: tuple[str, ...] = ()  # Columns that have one value for each of its values, and the other way round
     records: int = 0  # All records of the file
 
@@ -99,7 +101,7 @@ class ValueCells:
         return self._pieces[0] if self._pieces else (np.zeros(0, np.uint64), np.zeros(0, np.uint64), np.zeros(0, int))
 
     def labelled(self) -> tuple[Array, Array, Array]:
-        """The same without label 0, which stands for none."""
+        """The same without label 0, which means none."""
         values, labels, counts = self.sums()
         there = labels > 0
         return values[there], labels[there], counts[there]
@@ -172,7 +174,7 @@ class ValueCounter:
         return float(2**64) / (float(self._below) + 1.0)
 
     def _weights(self, values: Array) -> Real:
-        """How many values each followed one stands for."""
+        """How many values each followed one represents."""
         weights = np.full(len(values), self._weight())
         order = np.argsort(self._often[0])
         often, weight = self._often[0][order], self._often[1][order]
@@ -236,6 +238,26 @@ class ValueCounter:
         order = np.lexsort((values, labels))
         start = starts(labels[order])
         return float(np.maximum.reduceat(counts[order], start).sum()) if len(start) else 0.0
+
+    def followed(self, name: str) -> tuple[float, float] | None:
+        """Share of the records that have the usual label of their value, and of all; None where these are too few.
+
+        Of ``n`` records with a value, of which ``m`` have its most frequent label, ``n (m - 1) / (n - 1)`` count, so
+        that labels by chance count as little in small groups as in large ones. Records alone are left out.
+        """
+        values, labels, counts = self.cells[name].sums()
+        start = starts(values)
+        if not len(start):
+            return None
+        most, n = np.maximum.reduceat(counts, start), np.add.reduceat(counts, start)
+        is_shared = n > 1
+        shared = int(n[is_shared].sum())
+        kept = np.repeat(is_shared, np.diff(np.append(start, len(values))))
+        usual = int(np.bincount(np.unique(labels[kept], return_inverse=True)[1], counts[kept]).max(initial=0))
+        if shared < FEWEST_SHARING or shared - usual < FEWEST_RARE:
+            return None
+        right = n[is_shared] @ ((most[is_shared] - 1) / (n[is_shared] - 1))
+        return float(right / shared), usual / shared
 
     def once(self, name: str) -> float:
         """The largest share of the values that go with one label exactly once, over all labels."""

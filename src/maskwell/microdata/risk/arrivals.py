@@ -92,7 +92,7 @@ class SparseArrivals:
         return float(binomial.chance_of_one(self.row, self.counts[self.cell], self.p, self.rows).sum())
 
     def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks; never below ``own``."""
+        """The strict risk of cells under the released value that is best for the intruder; never below ``own``."""
         risks = own.copy()
         target, row, p, bound = self._elsewhere(cells, own)
         rows, place = np.unique(row, return_inverse=True)
@@ -133,7 +133,7 @@ class SparseArrivals:
             order = order[bound[order] > risks[target[order]] * _NEAR]
 
     def _elsewhere(self, cells: Array, least: Real) -> tuple[Array, Array, Real, Real]:
-        """Targets (place, row, p, bound) that may be found more easily under another value, as far as bounds tell."""
+        """Targets (place, row, p, bound) that may be easier to identify under another value, as far as bounds show."""
         if not len(cells):
             return cells, cells, least, least
         place = np.full(len(self.counts), -1)

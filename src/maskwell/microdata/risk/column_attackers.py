@@ -110,10 +110,10 @@ def column_weights(fit: ColumnFit, told: Callable[[PairOdds], Real] = lambda odd
 
 
 ATTACKERS: tuple[Attacker, ...] = (
-    NaiveBayes("naive Bayes on single keys", 1),
-    NaiveBayes("naive Bayes on pairs of keys", 2),
-    NaiveBayes("naive Bayes on neighbouring pairs of keys", 2, in_turn=True),
-    NaiveBayes("naive Bayes on three keys in turn", 3, in_turn=True),
+    NaiveBayes("naive Bayes on single key variables", 1),
+    NaiveBayes("naive Bayes on pairs of key variables", 2),
+    NaiveBayes("naive Bayes on neighbouring pairs of key variables", 2, in_turn=True),
+    NaiveBayes("naive Bayes on three key variables in turn", 3, in_turn=True),
     WeightedColumns(),
     NearestNeighbours(),
     WeightedNeighbours(),

@@ -177,7 +177,7 @@ class _Measured:
         return cls(risks, sum(part.uniques for part in parts), sum(part.right for part in parts), every)
 
     def by_name(self, names: Sequence[str]) -> dict[str, Real]:
-        """These risks of all cells, and that of the file as it came out where it is known."""
+        """These risks of all cells, and that of the realised file where it is known."""
         risks = {name: getattr(self.risks, name) for name in names}
         return risks if self.realised is None else risks | {"released_counts": self.realised}
 
@@ -188,7 +188,7 @@ _KEPT = ("unconditional", "in_range", "strict", "any_release", "kept")
 def _as_released(
     arrivals: Arrivals, stages: Sequence[Stage], keys: Sequence[str], factors: Real | None = None
 ) -> Real | None:
-    """Risks of cells in the file as it came out, for somebody who compares all counts; None where not known."""
+    """Risks of cells in the realised file, for an intruder who compares all counts; None where not known."""
     if not isinstance(arrivals, SparseArrivals) or identity.has_exchange(stages, keys):
         return None
     return realised_risks(arrivals, factors)
@@ -247,7 +247,7 @@ def _after(
     per_cell: Mapping[str, Real],
     inclusion: float | None,
 ) -> FileRisk:
-    """The released file as it came out or may; nobody is found more often than sampled, ``inclusion``."""
+    """The released file, realised or possible; nobody is identified more often than sampled, ``inclusion``."""
     risks, sample = whole.risks, None
     if "population" in per_cell:
         part = per_cell["population"] / per_cell["before"]

@@ -106,7 +106,7 @@ def keeps_counts(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
 def has_exchange(stages: Sequence[Stage], keys: Sequence[str]) -> bool:
     """Whether a part of the key is exchanged between records; what whole units are dealt evenly counts as draws.
 
-    Inside a pool all arrangements are equally likely, whatever the truth, so that they tell no more than even draws.
+    Inside a pool all arrangements are equally likely, whatever the truth, so that they reveal no more than even draws.
     """
     return any(stage.exchanges and stage.unit is None for stage in acting(stages, keys))
 

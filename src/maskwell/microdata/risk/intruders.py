@@ -1,4 +1,4 @@
-"""Intruders: who looks for the record of a person, and how their chance is worked out; each a class in `INTRUDERS`.
+"""Intruder models: who attacks the record of a person, and how their probability is computed; each in `INTRUDERS`.
 
 All know the person's keys, that the person is in the file, the matrices and the true counts.
 """
@@ -26,7 +26,7 @@ MEASURES = ("in_range", "strict", "any_release", "released_counts")
 
 
 class Intruder:
-    """Looks at the released value under which the person is found most easily, whatever number of records has it."""
+    """Uses the released value under which the person is easiest to identify, whatever number of records has it."""
 
     name: ClassVar[str] = "any-look"  # what plans and documents call them
     words: ClassVar[str] = ""  # what is said of them after the keys that they know
@@ -48,7 +48,7 @@ class Intruder:
         return ANY_LOOK if self.weighs_columns else self
 
     def foretold(self, after: FileRisk) -> float:
-        """The largest chance that is told by the counts of the true file, before any is drawn."""
+        """The largest probability that follows from the counts of the true file, before any is drawn."""
         return after.max_risk
 
     def unsaid(self, after: FileRisk, level: float) -> Iterator[str]:
@@ -62,8 +62,8 @@ class Intruder:
             yield Note("all-counts-not-covered")
 
     def outdone(self, *, counts: bool) -> str:
-        """What somebody does who finds more; ``counts`` says whether comparing all of them was measured."""
-        return f"looks where it is easiest{' or compares all released counts' * counts}"
+        """What an intruder does who identifies more; ``counts`` says whether comparing all of them was measured."""
+        return f"uses the most revealing released value{' or compares all released counts' * counts}"
 
     def check_assessed(self, release: AnyRelease, limit: Fraction) -> None:
         """Raise where the counts of the true file do not show that they stay below a limit."""
@@ -84,7 +84,7 @@ class OwnKey(Intruder):
     """Looks only at the records released with the person's own keys, whatever their number."""
 
     name = "own-key"
-    words = " and looks only at records released with the person's own keys"
+    words = " and considers only records released with the person's own key values"
     measures = ("strict",)
     looks_anywhere = False
 

@@ -37,8 +37,8 @@ MOST_STATES, AT_ONCE = 1500, 1 << 23
 # Exponents of a likelihood, by their words in a report: columns reveal the same thing more than once
 TRUST = {"1": 1.0, "1/2": 0.5, "1/4": 0.25}
 LEAST_ODDS = -30.0  # log odds further below the best ones of a record are taken as these
-# Where a record is looked for, in words: among all of them, or those released with the keys of the person
-LOOKS = {"among records with the same released keys": False, "among all records": True}
+# Which records are searched, in words: among all of them, or those released with the keys of the person
+LOOKS = {"among records with the same released key values": False, "among all records": True}
 # Of the picks, the part with the greatest chance; and a smaller part, of which nothing is said below so many people
 SUREST, MOST_SURE, FEWEST = 0.1, 0.01, 50
 SMALL = 5.0  # people whose keys fewer records have are looked for, where the plan has no limit

@@ -173,7 +173,7 @@ def _found(report: RiskReport, stages: Sequence[Stage], joint: JointTable) -> Jo
 
 
 def _of_look(keys: CellTable, stages: Sequence[Stage], joint: JointTable, known: Real) -> JointChances:
-    """Of somebody who looks at all visible columns; chances of a look are bounds where they are below what is known."""
+    """Of an intruder who uses all visible columns; chances of a look are bounds where they are below what is known."""
     assert joint.table is not None
     visible = joint.visible
     table = joint.table.project(needed_columns(stages, visible))
@@ -285,9 +285,11 @@ class _People:
 
 
 def best_looks(arrivals: SparseArrivals, alike: Array) -> Real:
-    """By the numbers ``alike`` of people's keys the chance of a match in the best look; at least 1 / 64 is said."""
+    """By the numbers ``alike`` of people's keys the chance of a match in the best look; below 1 / 64 a bound."""
     people = _People(arrivals.counts, alike, np.bincount(alike, arrivals.counts).astype(np.int64))
-    return people.one_look(arrivals, np.full(len(people.all_alike), 1 / _MOST_SEEN))
+    looked = people.one_look(arrivals, np.full(len(people.all_alike), 1 / _MOST_SEEN))
+    # of more records than are searched each is the right one with less than that, and with 1 / N_x at most
+    return np.asarray(np.minimum(np.maximum(looked, 1 / _MOST_SEEN), 1 / people.all_alike))
 
 
 def chances_by_number(n: Array, p: Real, asked: Array, most: int) -> Iterator[Real]:

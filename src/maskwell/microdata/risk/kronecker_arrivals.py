@@ -82,7 +82,7 @@ class KroneckerArrivals:
         return block.counts, np.prod(each, axis=0)
 
     def easiest(self, cells: Array, own: Real) -> Real:
-        """The strict risk of cells under the released value that is best for whoever looks, or a bound from above."""
+        """The strict risk of cells under the released value that is best for the intruder, or a bound from above."""
         place = np.full(len(self.counts), -1)
         place[cells] = np.arange(len(cells))
         risks = own.copy()

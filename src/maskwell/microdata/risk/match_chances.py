@@ -81,7 +81,7 @@ def highest_share(n: Array, p: Real, target: float) -> float:
 
 
 def strict_risks(terms: Sequence[tuple[Array, Real]], targets: Real) -> Real:
-    """The strict risks of several records: t by t, the first few for many at once, until 1 / t is no more."""
+    """The strict risks of several records: t by t, the first few for many at once, until 1 / t is not larger."""
     risks = np.zeros(len(terms))
     left: list[tuple[int, _Search]] = []
     for place, ((n, p), target) in enumerate(zip(terms, targets.tolist(), strict=True)):
@@ -111,7 +111,7 @@ class _Search:
 
 
 def _known_or_open(n: Array, p: Real, target: float) -> float | _Search:
-    """The strict risk where a formula tells it, else what has to be searched."""
+    """The strict risk where a formula gives it, else what has to be searched."""
     kept = (n > 0) & (p > 0)
     n, p = n[kept], p[kept]
     certain = int(n[p == 1].sum())
@@ -232,7 +232,7 @@ _remembered = lru_cache(maxsize=_REMEMBERED)(_searched)
 
 
 def _tilted_row(row: _Row, t: int) -> tuple[float, BinomialSums, int]:
-    """The factor that brings the mean near t, the row tilted by it, and the last value that it tells accurately."""
+    """The factor that brings the mean near t, the row tilted by it, and the last value that it gives accurately."""
     n, p = row.n, row.p
     factor = _tilt(n, p, t + 0.5 if t + 0.5 < n.sum() else float(t) - 0.25)
     tilted = sums_of_terms(np.zeros(len(n), dtype=np.int64), n, _tilted(p, factor), 1)

@@ -3,7 +3,7 @@
     Pr(correct | m) = (p_ix / m_i) [z^m] z_i F(z) / (sum_l p_lx z_l)  /  [z^m] F(z),    F = prod_j (sum_i p_ij z_i)^N_j
 
 Small blocks of cells that exchange no records are multiplied out. Where a record of cell x stays, or leaves with rate
-``a_x`` and is dealt to i with chance ``w_i`` wherever it came from, an integral tells it: with s that stayed,
+``a_x`` and is dealt to i with chance ``w_i`` wherever it came from, an integral gives it: with s that stayed,
 d = m - s and l = N - s, and the weights ``C(N, s) (1 - a)^s a^(N - s) (u w)^d / d!`` of a cell,
 
     looking at x:  E_u[ E(s_x) + E(l_x d_x) / u ] / (m_x N_x)        at i != x:  E_u[ E(l_x) E(d_i) / u ] / (m_i N_x)
@@ -45,7 +45,7 @@ _EQUAL = 1e-9
 def realised_risks(arrivals: SparseArrivals, factors: Real | None = None, alike: Array | None = None) -> Real | None:
     """The chance of a match in the easiest place, by cell; ``1 / N`` where no cell can be worst; None if not known.
 
-    ``alike`` numbers the people of each cell: somebody who looks for one of them does not know which cell theirs is.
+    ``alike`` numbers the people of each cell: an intruder who attacks one of them does not know which cell theirs is.
     """
     part = np.ones(len(arrivals.counts)) if factors is None else factors
     blocks = _Blocks(arrivals, part, alike)
@@ -300,7 +300,7 @@ class Dealt:
 
 
 def dealt_risks(blocks: Dealt) -> Real:
-    """The chance of a correct match of every cell, looking where it is easiest; 0 where there is no cell."""
+    """The chance of a correct match of every cell, using the most revealing released value; 0 without a cell."""
     out = np.zeros(blocks.counts.shape)
     leavers = (blocks.counts * blocks.leave).sum(axis=1)
     more = 0.0

@@ -1,4 +1,4 @@
-"""Two releases of one record, with truths (a, a') and reports (z, z'): what they tell together.
+"""Two releases of one record, with truths (a, a') and reports (z, z'): what they reveal together.
 
     fresh draws                        p_za p_z'a'
     kept draws, same truth             p_za where z = z', else 0;  any other path as for fresh draws
@@ -44,7 +44,7 @@ class PathParities:
 
 
 def two_releases(design: Any, *, kept: bool, again: Any = None) -> PathParities:
-    """What two releases with one design tell of a record; ``again`` is a fresh randomization of each kept report."""
+    """What two releases with one design reveal about a record; ``again`` is a fresh draw for each kept report."""
     P = design_of(design).exact_matrix()
     C = None if again is None else design_of(again).exact_matrix()
     rows = P if C is None else _products(C, [*zip(*P, strict=True)])
@@ -74,7 +74,7 @@ def _of_different(row: Sequence[Fraction], other: Sequence[Fraction]) -> tuple[F
 
 
 def path_parities(stage: Stage, *, kept: bool) -> PathParities | None:
-    """What two releases with one stage tell, of states that can be released as each other; None where unknown."""
+    """What two releases with one stage reveal, about states that can be released as each other; None where unknown."""
     first, then = stage.steps if kept and stage.steps is not None else (stage.design, None)
     blocks = _blocks(stage)
     if not blocks or sum(len(states) ** (3 if then is None else 4) for states in blocks) > EXACT_LIMIT:

@@ -26,7 +26,7 @@ SIZES = (2, 3, 5)  # cells smaller than these are counted
 
 @dataclass(frozen=True)
 class SmallCells:
-    """The small cells of a file as it came out."""
+    """The small cells of a realised file."""
 
     # smallest, violations: records of the smallest cell, and the records in cells of fewer than 2, 3 and 5
     smallest: int
@@ -42,7 +42,7 @@ class SmallCells:
 
 @dataclass(frozen=True)
 class SampleRisk:
-    """What somebody can do who does not know who is in the sample, told by its weights."""
+    """What an intruder achieves who does not know who is in the sample, estimated from its weights."""
 
     # correct matches, and the largest chance of one, estimated from a model of the population
     expected_reidentifications: float
@@ -62,7 +62,7 @@ def _measure(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileRisk:
-    """What somebody who knows the key of a person can do with a file; figures of its parts are at hand here too."""
+    """What an intruder who knows the key of a person achieves with a file; with the figures of its parts."""
 
     records: int  # records, cells: records of the file, and cells of the key that occur
     cells: int
@@ -108,7 +108,7 @@ class FileRisk:
 
 
 def chance_figures(risk: Real, counts: Array, threshold: float | None, measured: Mapping[str, Real]) -> dict[str, Any]:
-    """Of the chances of a correct match of cells, and of these as they are measured: those that a file is told by."""
+    """Of the chances of a correct match of cells, and of these as they are measured: those that describe a file."""
     return {
         "max_risk": float(risk.max()),
         "max_risk_by": {name: float(measured[name].max()) for name in MEASURES if name in measured},
@@ -143,7 +143,7 @@ class RiskReport(Result):
     per_cell
         ``before``, and where there are weights ``population``; after a release ``after`` (the largest chance of a
         correct match against the intruder), ``unconditional``, ``in_range``, ``strict``, ``any_release`` and ``kept``,
-        and of a file that is drawn ``released_counts`` where it can be told; each of shape (cells,).
+        and of a file that is drawn ``released_counts`` where it is known; each of shape (cells,).
     flags
         What a reader should know, in words.
     units
@@ -174,7 +174,7 @@ class RiskReport(Result):
 
     @cached_property
     def worst_by_counts(self) -> float:
-        """The largest chance of a correct match of any record, whoever looks and compares counts."""
+        """The largest probability of a correct match, by the intruder of the report or one who compares counts."""
         now = self.now
         return float(max(now.max_risk, now.max_risk_any_release, now.max_risk_released_counts or 0.0))
 

@@ -1,4 +1,4 @@
-"""What several releases of the same people reveal to somebody who sees which released records are one person's.
+"""What several releases of the same people reveal to an intruder who sees which released records are one person's.
 
 A person is a cell of one larger table, by the true cells in all files, x = (x_1, x_2, ...); where a person is not in a
 file, that is seen. The released record is z = (z_1, z_2, ...). All chances of a match are those of one release with
@@ -6,7 +6,7 @@ file, that is seen. The released record is z = (z_1, z_2, ...). All chances of a
     p_zx  =  sum over the draws that give z of their chances,  where a kept draw that is the same in two files is made
              once: the same key, the same column of the same matrix, the same true state [ADR 0013]
 
-and with the counts N_x of the pairs, which the intruder is granted. Whoever knows the keys in one file alone looks for
+and with the counts N_x of the pairs, which the intruder is granted. With the keys in one file only, the attack is on
 one of all the people with these keys: an average over those who know more, and never above the largest of them.
 Source: derived.
 """
@@ -66,7 +66,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class LinkedChances:
-    """Chances of a correct match for somebody who sees which released records are one person's."""
+    """Probabilities of a correct match for an intruder who sees which released records are one person's."""
 
     chance: float  # for the intruder of the plan, who knows the keys in all files
     one_look: float  # for the one who looks where it is easiest

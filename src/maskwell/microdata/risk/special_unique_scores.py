@@ -1,12 +1,12 @@
-"""Special uniques: records that few of their keys tell apart from all others (SUDA).
+"""Special uniques: records that are unique on few of their keys (SUDA).
 
-A set of k of K keys that tells a record apart, and of which no part does, counts ``prod over i = k .. M of (K - i)`` in
+A set of k of K keys on which a record is unique, and on no part of it, counts ``prod over i = k .. M of (K - i)`` in
 its score (without a factor 0). Of U records alone and P in pairs, with the share f of the population sampled,
 
     d = U f / (U f + P (1 - f)),     d_r = 1 / (1 + (U / d - U) / (s_r^q sum s^-q)),     q = 1 + (8 - K) / 20
 
 Source: after Elliot, Manning, Mayes, Gurd and Bane, and Skinner and Elliot, as the SDC Practice Guide of the World Bank
-and sdcMicro give them; nobody promises that d_r is a chance. A missing value tells nobody apart.
+and sdcMicro give them; nothing guarantees that d_r is a probability. A missing value distinguishes nobody.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STEPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpecialUniques:
-    """Records of a file that few of their keys tell apart."""
+    """Records of a file that are unique on few of their keys."""
 
     keys: tuple[str, ...]  # keys, largest: the keys, and how many of them a set has at most
     largest: int
@@ -51,7 +51,7 @@ class SpecialUniques:
 
     @property
     def special(self) -> int:
-        """Records that fewer than all keys tell apart; who needs all keys has one set, that of all."""
+        """Records that are unique on fewer than all keys; one that needs all keys has one set, that of all."""
         return int((self.scores > 0).sum()) - self.sets.get(len(self.keys), 0)
 
     @property

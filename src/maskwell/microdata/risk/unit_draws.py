@@ -80,7 +80,7 @@ def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnit
 
     Beside it the largest chance to find a whole unit for who knows all its keys and sees which records are one unit's;
     ``None`` where nothing smaller than one in the units alike can be claimed. Keys with draws of single records are
-    taken as unchanged, and what all counts tell is not known then. Source: derived.
+    taken as unchanged, and what all counts reveal is not known then. Source: derived.
     """
     if any(stage.unit is None for stage in acting(stages, report.keys)):
         units = replace(units, released=None, released_members=None)
@@ -104,7 +104,7 @@ def drawn_together(report: RiskReport, stages: Sequence[Stage], units: DrawnUnit
 
 
 def _one_look(report: RiskReport, stages: Sequence[Stage], units: DrawnUnits) -> Iterator[tuple[str, Real]]:
-    """Bounds for somebody who looks at one released value, for each cell of the table of the units."""
+    """Bounds for an intruder who looks at one released value, for each cell of the table of the units."""
     table, members = units.table, units.members
     pairs, sizes = np.unique(members.units.astype(np.int64) * len(table) + members.cells, return_counts=True)
     levels, codes = np.unique(sizes, return_inverse=True)
@@ -134,7 +134,7 @@ MakeUp = tuple[Label, ...]  # the labels of the records of a unit in the unchang
 
 @dataclass(frozen=True, eq=False)
 class _MadeUp:
-    """The file of units: each unit is a record of it, with the columns that tell how it is drawn and its make-up."""
+    """The file of units: each unit is a record of it, with the columns by which it is drawn and its make-up."""
 
     # keys, moved, unchanged: the keys, those of them that are randomized, and the columns that are seen and stay
     keys: tuple[str, ...]
@@ -180,7 +180,7 @@ class _MadeUp:
         )
 
     def one_look(self, stages: Sequence[Stage]) -> dict[str, Real]:
-        """For each cell of units the chance that one is found by somebody who sees units and looks at one make-up."""
+        """For each cell of units the match probability of an intruder who sees units and looks at one make-up."""
         report = assess_risk(self.of_units, [*self.moved, _MAKE_UP], stages, seen=())
         place = cells_in(self.of_units, report.table)
         return {name: report.per_cell[name][place] for name in _ONE_LOOK}
@@ -190,7 +190,7 @@ class _MadeUp:
         return (self.share if shown else 1.0) / self.alike
 
     def _compared(self, stages: Sequence[Stage], released: CellTable, factors: Real) -> Real | None:
-        """For each cell of units the chance that one is found by somebody who compares all counts of make-ups."""
+        """For each cell of units the match probability of an intruder who compares all counts of make-ups."""
         keys = [*self.moved, _MAKE_UP]
         table = self.of_units.project(needed_columns(stages, keys))
         place = cells_in(self.of_units, table)
@@ -211,7 +211,7 @@ class _MadeUp:
         return float(max(one_look.max(), 0.0 if compared is None else compared.max()))
 
     def released(self, units: DrawnUnits) -> CellTable | None:
-        """Released units by their make-up: as the file shows them, or as its counts tell; None where they do not."""
+        """Released units by their make-up: as the file shows them, or as its counts imply; None where they do not."""
         assert units.released is not None
         if units.released_members is None:
             return self._solved(units.released)
@@ -220,7 +220,7 @@ class _MadeUp:
         return _unit_table(units.released, self.moved, first, make_up, len(numbers))[0]
 
     def counted(self, stages: Sequence[Stage], units: DrawnUnits, released: CellTable | None) -> Real | None:
-        """The chances of records, by type, for somebody who compares all released counts; None where not known."""
+        """The chances of records, by type, for an intruder who compares all released counts; None where not known."""
         if released is not None:
             parts = self.parts(shown=units.released_members is not None)
             chances = self._compared(stages, released, _largest(parts, self.record, len(self.of_units)))
@@ -247,7 +247,7 @@ class _MadeUp:
 def _units_of(
     m: Mapping[Label, Mapping[Label, int]], make_ups: Sequence[MakeUp]
 ) -> dict[tuple[Label, int], int] | None:
-    """Units by value and make-up, from the records by label and value; None where these do not tell them."""
+    """Units by value and make-up, from the records by label and value; None where these do not determine them."""
     labels = [*dict.fromkeys(label for make_up in make_ups for label in make_up)]
     if len(make_ups) > len(labels):
         return None

@@ -73,7 +73,7 @@ def with_units(
     seen_share: float = 0.0,
     together: float | None = None,
 ) -> RiskReport:
-    """A report that tells the risk of units as well; ``together`` is the chance to find a whole one, if known."""
+    """A report with the risk of units as well; ``together`` is the probability to identify a whole one, if known."""
     risks, after = report.per_cell, None
     keys = cells_in(report.table, report.table.project(report.keys))
     # units with records in the same cells

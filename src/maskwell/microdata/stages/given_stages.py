@@ -29,7 +29,7 @@ from maskwell.notes import Note
 Labels = tuple[Hashable, ...]
 Tables = Mapping[tuple[str, ...], CellTable]
 EARLIER = "the matrix of {variables} is that of an earlier release"
-NOT_KEPT = f"{EARLIER}: it keeps the counts of that file on average, not those of this one"
+NOT_KEPT = f"{EARLIER}: it preserves the counts of that file on average, not those of this one"
 
 
 def given_stage(plan: ReleasePlan, protection: Protection, how: GivenMethod, table: CellTable, where: str) -> Stage:

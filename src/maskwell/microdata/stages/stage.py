@@ -111,7 +111,7 @@ class RandomizedColumns(Randomization):
 
     @property
     def levels(self) -> dict[str, list[Hashable]]:
-        """Labels of each column that it reads or changes: what the codes stand for."""
+        """Labels of each column that it reads or changes: what the codes mean."""
         return self._numbered[0]
 
     @property
@@ -308,7 +308,7 @@ def needed_columns(steps: Sequence[Randomization], columns: Iterable[str]) -> tu
 
 
 def _exact(design: CodedDesign) -> str:
-    """Names the matrix as it is drawn from, whatever its labels: they stand beside it as states."""
+    """Names the matrix as it is drawn from, whatever its labels: they are stored beside it as states."""
     if isinstance(design, Sparse):  # in stretches: there may be a million states
         return design.with_labels(Categories.numbered(design.k), Categories.numbered(design.m)).fingerprint
     return fingerprint_of({"kind": design.kind, "k": design.k, "m": design.m, "exact": design.exact_form()})

@@ -96,7 +96,7 @@ def build_stages(
 
 
 def unit_sizes(table: CellTable, within: Sequence[str], members: UnitMembers, where: str) -> dict[Labels, int]:
-    """How many records a unit has, for the labels of ``within``: all agree, or the number released would tell units."""
+    """The size of a unit, by the labels of ``within``: all agree, or the released number would reveal units."""
     first = np.zeros(len(members.sizes), dtype=np.int64)
     first[members.units] = members.cells
     differ = first[members.units] != members.cells
@@ -208,7 +208,7 @@ def _linked(table: CellTable, name: str, where: str) -> dict[tuple[Hashable, ...
 
 
 def _check_linked(stage: Stage, linked: Mapping[str, Mapping[tuple[Hashable, ...], Hashable]], where: str) -> None:
-    """Raise where a combination can be released for which no record tells the label of a linked column."""
+    """Raise where a combination can be released for which no record has the label of a linked column."""
     for name, follows in linked.items():
         for label in stage.outputs:
             if (combination := label[len(stage.within) :]) not in follows:
@@ -241,7 +241,7 @@ def _with_external(table: CellTable, external: CellTable | None) -> tuple[CellTa
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """A protection with a matrix to be worked out, from its states, or from records of an ``external`` file in them."""
+    """A protection with a matrix to be computed, from its states, or from records of an ``external`` file in them."""
 
     plan: ReleasePlan
     protection: Protection
@@ -312,7 +312,7 @@ class _Counted:
         forgotten = np.flatnonzero((self.mass == 0) & (self.of(self.table.counts) > 0) & ~excluded)
         if len(forgotten):  # records that would stay as they are, unasked
             names = (" / ".join(map(str, self.labels[i])) for i in forgotten.tolist())
-            weightless = 'give these records weights, keep counts (invariance = "counts"), or exclude it'
+            weightless = 'give these records weights, preserve counts (invariance = "counts"), or exclude it'
             absent = "add it to that file with at least one record, or exclude it in the plan"
             elsewhere = protection.counts_from is not None
             raise PlanError(
@@ -440,7 +440,7 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
     if not isinstance(needed, int):
         return error
     if not within:
-        hint = "allow a larger match: no more records are there to hide one among"
+        hint = "allow a larger match: the file has no more records to mix with"
         return InfeasibleError(error.message, hint=hint, **error.objects)
     cells = table.project(within)
     others = {name: [other for other in within if other != name] for name in within}
@@ -463,7 +463,7 @@ def _with_remedy(error: InfeasibleError, table: CellTable, within: tuple[str, ..
 
 @dataclass(frozen=True, eq=False)
 class _OtherColumns:
-    """What other columns tell of the keys of open states; ``cells`` are those of the states in the table."""
+    """What other columns reveal about the keys of open states; ``cells`` are those of the states in the table."""
 
     fit: ColumnFit
     n_within: int

@@ -1,1 +1,1 @@
-"""What a released file can still tell."""
+"""What a released file is still good for."""

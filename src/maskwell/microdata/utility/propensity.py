@@ -1,4 +1,4 @@
-"""How well a model tells released records from original ones: the propensity-score mean squared error (pMSE)."""
+"""How well a model separates released from original records: the propensity-score mean squared error (pMSE)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RANK = 1e-9  # eigenvalues below this part of the largest are zero: columns that
 
 @dataclass(frozen=True)
 class PropensityScore:
-    """How well a logistic regression on main effects tells the released records from the original ones.
+    """How well a logistic regression on main effects distinguishes the released records from the original ones.
 
         pMSE = sum_i (p_i - c)^2 / N,      null = (k - 1) (1 - c)^2 c / N,      ratio = pMSE / null
 
@@ -120,7 +120,7 @@ def _chances(X: Any, codes: Array, size: Real, released: Real) -> Real:
 
 
 def _newton(X: Any, size: Real, released: Real) -> Real:
-    """Newton's method for a logistic regression; directions that the data do not tell apart are not taken."""
+    """Newton's method for a logistic regression; directions that the data do not identify are not taken."""
     eta = np.full(len(size), math.log(released.sum() / (size.sum() - released.sum())))
     p: Real = 1 / (1 + np.exp(-eta))
     for _ in range(STEPS):

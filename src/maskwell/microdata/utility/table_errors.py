@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,14 +39,15 @@ LEAST_RECORDS = 2  # no step is smaller than what so many records contribute to 
 class TableError:
     """At most how far a share of a table is off on average, and how much randomization makes it vary."""
 
-    bias: float
+    bias: float  # of the share, and with weights of that in sums of squared weights, on which standard errors rest
     error: float  # the standard error that it adds, at most
     least: float  # what a record contributes to a share
+    own: float = 0.0  # the bias of the share alone
 
     def among_kept(self, share: float) -> TableError:
         """Of files that keep a limit, where at least this share of all drawn files does."""
         bias = self.bias + self.error * math.sqrt((1 - share) / share)
-        return TableError(bias, self.error / math.sqrt(share), self.least)
+        return replace(self, bias=bias, error=self.error / math.sqrt(share))
 
     def stated(self) -> dict[str, float]:
         """Both rounded up to 1, 2 or 5 times a power of ten, never below what two records contribute."""
@@ -79,7 +80,7 @@ def stepped_up(value: float) -> float:
 
 @dataclass
 class TableErrors:
-    """The errors of the tables of a release; what leads from true cells to released ones is worked out once."""
+    """The errors of the tables of a release; what leads from true cells to released ones is computed once."""
 
     stages: Sequence[Stage]
     paths: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = field(default_factory=dict)
@@ -122,10 +123,11 @@ class TableErrors:
             sums = [table.counts] if kind == "counts" else [table.weights, table.squares]
             mass, squares = (np.asarray(one, dtype=np.float64) for one in (sums[0], sums[-1]))
             total = float(mass.sum())
-            bias = max(_largest((T - X).T @ beside_of(one)) / float(one.sum()) for one in (mass, squares))
+            own, of_squares = (_largest((T - X).T @ beside_of(one)) / float(one.sum()) for one in (mass, squares))
             changes = 2 * abs(T - X) if swapped else T - T.multiply(T)  # two records change at once
             error = math.sqrt(_largest(csr_array(changes).T @ beside_of(squares))) / total
-            yield kind, TableError(bias, error, float((squares[mass > 0] / mass[mass > 0]).max()) / total)
+            least = float((squares[mass > 0] / mass[mass > 0]).max()) / total
+            yield kind, TableError(max(own, of_squares), error, least, own)
 
     def _path(self, table: CellTable, closure: tuple[str, ...], randomized: tuple[str, ...], base: Array) -> Any:
         """The probability of each released value for each true cell, and the true values, as sparse matrices."""

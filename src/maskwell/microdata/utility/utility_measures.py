@@ -67,7 +67,7 @@ class Association:
 
     @property
     def weakened(self) -> bool:
-        """Whether a reader must be told: less than 0.9 of an association that is there."""
+        """Whether a reader must be warned: less than 0.9 of an association that is there."""
         return self.kept is not None and at_least(self.before or 0, WEAK) and below(self.kept, WEAKENED)
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Inflation:
 
     @property
     def effective(self) -> Real:
-        """``n / factor``: records of an open file that would tell as much."""
+        """``n / factor``: records of an original file with the same precision."""
         return np.asarray(self.n / self.factors)
 
     def to_dict(self) -> dict[str, Any]:

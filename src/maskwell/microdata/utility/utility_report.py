@@ -83,7 +83,7 @@ class UtilityReport(Result):
     regressions
         Fitted to both files.
     propensity
-        How well a model tells both files apart; ``None`` before the draw.
+        How well a model distinguishes both files; ``None`` before the draw.
     flags
         What a reader should know, in words.
     """
@@ -249,7 +249,7 @@ def _flags(
 
 
 def expected_share(stages: Sequence[Stage], tables: Iterable[CellTable], columns: Sequence[str]) -> float | None:
-    """``1 - sum_c N_c Pr(kept; c) / n``, c cells of the smallest table that tells how columns move; or None."""
+    """``1 - sum_c N_c Pr(kept; c) / n``, c cells of the smallest table that shows how columns move; or None."""
     needed = {*needed_columns(stages, columns)}
     fits = [table for table in tables if needed <= {*table.columns} and table.n]
     table = min(fits, key=len, default=None)

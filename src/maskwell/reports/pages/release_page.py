@@ -96,9 +96,9 @@ def _told(facts: Sequence[tuple[str, str]]) -> str:
 
 def lead(release: AnyRelease) -> str:
     """The answer in a few sentences: the risk against its limit, for whom, and what the release costs."""
-    said = "The plan names no keys, so the risk of a match was not measured."
+    said = "The plan names no key variables, so the risk of a correct match was not measured."
     if release.risk is not None:
-        broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT kept."]
+        broken = [] if release.risk.headline["kept"] in (True, None) else ["The limit is NOT met."]
         said = " ".join(
             [
                 head.headline(release.risk, whole=True),
@@ -124,9 +124,9 @@ def _released(release: AnyRelease) -> list[tuple[str, str]]:
     columns = counted(len(release.columns), "column", "columns")
     return [
         ("The file", f"{counted(release.rows, 'record', 'records')} with {columns}"),
-        ("Made coarser first", "; ".join(f"{name}: {how}" for name, how in coarser.items())),
+        ("Recoded first", "; ".join(f"{name}: {how}" for name, how in coarser.items())),
         ("Randomized", "; ".join(randomized) or "nothing"),
-        ("Published as they are", in_words(still) or "no column"),
+        ("Published unchanged", in_words(still) or "no column"),
         ("Left out", in_words(plan.unpublished) or "nothing"),
     ]
 
@@ -144,10 +144,10 @@ def _coarser(release: AnyRelease) -> dict[str, str]:
 
 
 def _finding(release: AnyRelease) -> list[tuple[str, str]]:
-    """Who could find whom, with what chance."""
+    """Who could re-identify whom, with what probability."""
     risk, plan = release.risk, release.plan
     if risk is None or risk.after is None:
-        return [("Not measured", "the plan names no keys, so nobody was taken to look for a record")]
+        return [("Not measured", "the plan names no key variables, so no attack was assumed")]
     open_ = [name for name in plan.sensitive if name not in plan.randomized]
     units = (
         "The matrices, the true counts of records and units, the errors of tables that the receipt states, and which"
@@ -160,30 +160,30 @@ def _finding(release: AnyRelease) -> list[tuple[str, str]]:
         expected = _at_most(risk.units.after.expected_units)
         found_together = Note("units-that-are-found", found=expected, units=risk.units.units)
     return [
-        ("Who looks", f"someone who knows {in_words(risk.keys)} of a person, and that the person is in the file"),
+        ("Intruder", f"knows {in_words(risk.keys)} of a person, and that the person is in the file"),
         (
-            "What they know besides",
+            "Also known to the intruder",
             said.replace(
                 head.ASSUMED, "The matrices, the true counts, and the errors of tables that the receipt states."
             ).replace(weighing, ""),
         ),
-        ("Whom they find", _found(risk, risk.after)),
-        ("Weighing other columns", head.weighing_in_words(risk, whole=True)),
+        ("Re-identification", _found(risk, risk.after)),
+        ("Linkage attack on other columns", head.weighing_in_words(risk, whole=True)),
         ("In the whole file", _found_in_all(risk.before, risk.after)),
         (f"With the same {plan.unit}", found_together),
-        ("What they learn", f"{in_words(open_)} of whoever is found: not randomized" if open_ else ""),
+        ("Then disclosed", f"{in_words(open_)} of a re-identified person: not randomized" if open_ else ""),
     ]
 
 
 def _found(risk: RiskReport, after: FileRisk) -> str:
-    """The highest chance with the number of records that have it, and who could be found for sure before."""
+    """The highest probability with the number of records that have it, and how many were certain before."""
     n = counted(risk.count_above(NEARLY * after.max_risk), "record", "records")
-    nobody = f"nobody with a chance above {words.chance(risk.worst_by_counts)}, of those whose chance is known"
+    nobody = f"nobody with a probability above {words.chance(risk.worst_by_counts)}, as far as it is known"
     nobody = nobody if risk.not_computed else nobody.partition(",")[0]
     nearly = f"{n} with {words.chance(after.max_risk)} or nearly that"
-    said = f"{n} for sure" if at_least(after.max_risk, 1) else f"{nobody}; {nearly}"
+    said = f"{n} with certainty" if at_least(after.max_risk, 1) else f"{nobody}; {nearly}"
     alone = counted(risk.before.uniques or 0, "record", "records")
-    return f"{said}. Before the release, {alone} could be found for sure"
+    return f"{said}. Before the release, {alone} could be re-identified with certainty"
 
 
 def _at_most(number: float) -> str:
@@ -192,19 +192,19 @@ def _at_most(number: float) -> str:
 
 
 def _found_in_all(before: FileRisk, after: FileRisk) -> str:
-    """Correct matches where every record is looked for, and those of somebody who knows less."""
+    """Correct matches where all records are attacked, and those of an intruder who knows less."""
     now, then = _at_most(after.expected_matches), _at_most(before.expected_matches)
     said = Note("matches-if-all-are-looked-for", now=now, records=count(after.records), then=then)
     if after.expected_reidentifications is None:
         return said
     fewer = _at_most(after.expected_reidentifications)
-    return f"{said}; {fewer} by someone who does not know who is in the file (estimated with the weights)"
+    return f"{said}; {fewer} by an intruder who does not know who is in the file (estimated with the weights)"
 
 
 def _users_can(release: AnyRelease) -> list[str]:
     """What the released file is good for, in sentences."""
     kept = [words.stays_right(release.stages, stage) for stage in release.stages if kept_columns(release.stages, stage)]
-    sentences = [f"Make tables and regressions of kept columns: {one}." for one in dict.fromkeys(kept)]
+    sentences = [f"Make tables and regressions of preserved columns: {one}." for one in dict.fromkeys(kept)]
     known = release.utility.variables
     worst = [one.inflation.worst for one in known.values() if one.inflation is not None]
     if worst:
@@ -224,10 +224,12 @@ def _users_can(release: AnyRelease) -> list[str]:
 
 def _users_cannot(release: AnyRelease) -> list[str]:
     """What nobody can do with the released file, or not without an error, in sentences."""
-    sentences = ["Take a record for a statement about a person, or tell which records were changed."]
+    sentences = [
+        "Take a record for a statement about a person, or identify from the receipt which records were changed."
+    ]
     withheld = _columns(release, lambda stage: not release.plan.publishes(stage))
     if withheld:
-        sentences.append(f"Have the matrices of {withheld}: the true counts would follow from them.")
+        sentences.append(f"Use the matrices of {withheld}, which are withheld: the true counts would follow from them.")
     counts = _columns(release, lambda stage: stage.invariance == "counts")
     if release.plan.weights is not None and counts:
         sentences.append(Note("users-cannot-weight", counts=counts, weights=release.plan.weights))
@@ -235,7 +237,9 @@ def _users_cannot(release: AnyRelease) -> list[str]:
         sentences.append(Note("users-cannot-count", columns=weighted, weights=release.plan.weights))
     every = {column.name for column in release.columns}
     if any(every - {*kept_columns(release.stages, stage)} for stage in release.stages):
-        sentences.append("Trust associations of randomized columns with others outside these tables: they look weaker.")
+        sentences.append(
+            "Rely on associations of randomized columns with others outside these tables: they are weakened."
+        )
     return sentences
 
 
@@ -246,7 +250,7 @@ def _warnings(release: AnyRelease, promised: Sequence[words.Promise]) -> list[tu
         told = " ".join(f"{text[:1].upper()}{text[1:]}." for text in found)
         warnings.append(("Something could undo the protection.", told))
     warnings += [
-        ("A bound is not kept.", f"{one.what}: {one.asked} was asked, {one.achieved} is reached.")
+        ("A limit is not met.", f"{one.what}: {one.asked} was required, {one.achieved} is reached.")
         for one in promised
         if one.kept is False
     ]
@@ -277,11 +281,11 @@ def _facts(release: AnyRelease) -> list[tuple[str, str]]:
     """The plan in words."""
     plan = release.plan
     protected = [f"{columns_of(stage)}: {plan.protection_of(stage).made_by}" for stage in release.stages]
-    missing = "stay as they are" if plan.missing == "unchanged" else "are a category like others"
+    missing = "unchanged" if plan.missing == "unchanged" else "are a category like others"
     drawn = "new, from the operating system" if release.keyed is None else Note("draws-are-from-a-secret-key")
     drawn = drawn if release.private else "repeatable, from a seed (demonstration only)"
     return [
-        ("Keys an intruder may know", in_words(plan.keys) or "none named"),
+        ("Key variables", in_words(plan.keys) or "none named"),
         ("Sensitive columns", in_words(plan.sensitive) or "none named"),
         ("Units", plan.unit or "none named"),
         ("Randomized", "; ".join(protected)),
@@ -319,7 +323,7 @@ def _risk(release: AnyRelease) -> dict[str, Any]:
 def _unprotected(release: AnyRelease) -> dict[str, Any]:
     risk, rows = release.risk, words.riskiest(release)
     others = [] if risk is None else words.split_by(risk)
-    parts = [in_words(others), "Records", "With the same keys"] if others else ["Records"]
+    parts = [in_words(others), "Records", "With the same key values"] if others else ["Records"]
     return {
         "sentences": _untouched(release),
         "rows": rows,
@@ -332,7 +336,7 @@ def _untouched(release: AnyRelease) -> list[str]:
     plan, sentences, randomized = release.plan, [], {*release.plan.randomized}
     kept = [key for key in plan.keys if key not in randomized]
     if kept:
-        sentences.append(f"Keys that are not randomized: {in_words(kept)}.")
+        sentences.append(f"Key variables that are not randomized: {in_words(kept)}.")
     open_ = [name for name in plan.sensitive if name not in randomized]
     if open_:
         sentences.append(Note("sensitive-columns-not-randomized", columns=in_words(open_)))
@@ -345,7 +349,7 @@ def _untouched(release: AnyRelease) -> list[str]:
         counts = ", ".join(f"{name} ({counted(n, 'record', 'records')})" for name, n in gaps.items())
         sentences.append(f"Missing values stay missing: {counts}.")
     sentences += [f"{text[:1].upper()}{text[1:]}." for text in exempted(release)]
-    sentences += [f"Told by the original file and not kept in the released one: {text}." for text in release.lost]
+    sentences += [f"In the original file, and not in the released one: {text}." for text in release.lost]
     return sentences or ["Every column of the file is randomized, and every record can change."]
 
 
@@ -391,15 +395,15 @@ def _stage_facts(release: AnyRelease, stage: Stage) -> list[tuple[str, str]]:
     stay = "; ".join(f"{name}: {', '.join(map(label, labels))}" for name, labels in protection.exclude.items())
     return [
         ("Method", protection.made_by),
-        ("What stays right", words.stays_right(release.stages, stage)),
+        ("Preserved", words.stays_right(release.stages, stage)),
         ("Combinations", f"{len(stage.states):,}{within}"),
         ("Expected to change", f"{in_percent(stage.expected_changed())} of the records"),
-        ("What a released value tells", _how_sure(stage)),
+        ("Inference from a released value", _how_sure(stage)),
         ("Randomized once more", f"with {to_decimal(protection.again)} of the matrix" if protection.again else ""),
         ("Draws", _drawn(release, stage)),
-        ("Two releases tell", _two_releases(release, stage)),
+        ("Two releases together", _two_releases(release, stage)),
         ("Moves along", in_words(list(stage.linked))),
-        ("Stay as they are", stay),
+        ("Never changed", stay),
         ("Strength", "" if protection.strength == 1 else f"{to_decimal(protection.strength)} of the randomization"),
         ("Matrix", "in the public receipt" if included else "withheld from users"),
         ("Cleared because", protection.clearance or ""),
@@ -423,7 +427,7 @@ def _two_releases(release: AnyRelease, stage: Stage) -> str:
         return ""
     parities = path_parities(stage, kept=release.keeps(stage))
     if parities is None:
-        return "not worked out: too many combinations, or none that can be released as another"
+        return "not computed: too many combinations, or none that can be released as another"
     same, change, both = (rounded(one, 4, up=True) for one in (parities.unchanged, parities.change, parities.changed))
     return Note("parities-of-two-releases", same=same, change=change, both=both)
 
@@ -433,6 +437,6 @@ def _how_sure(stage: Stage) -> str:
     if not stage.counts.sum():
         return ""
     most, guess = achieved(stage, "posterior") or 0.0, guessed(stage)
-    sure = f"no true value with a chance above {words.bound_value('posterior', most)}"
-    sure = "some true value for sure" if at_least(most, 1) else sure
+    sure = f"no true value with a probability above {words.bound_value('posterior', most)}"
+    sure = "some true value with certainty" if at_least(most, 1) else sure
     return f"{sure}; the best guess from it is right for {words.bound_value('guess', guess)} of the records"

@@ -79,7 +79,7 @@ def draw_release_risk(
             "records_after": after.records,
             "changed": np.array([cost.changed for cost in costs]),
         },
-        columns=["chance of a correct match, at least", "records before", "records after"],
+        columns=["probability of a correct match, at least", "records before", "records after"],
         rows=[
             [bound_in_percent(r, up=False), count(before.at_least(float(r))), count(after.at_least(float(r)))]
             for r in sorted(listed, reverse=True)
@@ -91,7 +91,7 @@ def draw_release_risk(
 def _in_words(
     before: RiskSpread, after: RiskSpread, bound: float | None, costs: Sequence[Cost], keys: Sequence[str]
 ) -> str:
-    who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key of a person"
+    who = f"who knows {', '.join(keys)} of a person" if keys else "who knows the key variables of a person"
     records, found = counted(before.n, "record", "records"), count(before.at_least(before.most))
     said: str = Note(
         "picture-of-a-release", who=who, records=records, before=_most(before), found=found, after=_most(after)
@@ -156,7 +156,7 @@ def _curves(axes: Axes, before: RiskSpread, after: RiskSpread, bound: float | No
     _curve(axes, after, marks.look("after"))
     axes.axhline(FLOOR, color=colour("muted"), linewidth=1)
     axes.set_title("Records with at least this risk")
-    axes.set_xlabel("Chance of a correct match, %")
+    axes.set_xlabel("Probability of a correct match, %")
 
 
 FLOOR = 0.6  # where the scale of records ends; below one record there is none
@@ -175,7 +175,7 @@ ENDS = (0.02, 0.1, 0.2, 0.5, 1.0)  # where the scale may end
 
 @dataclass(frozen=True)
 class Cost:
-    """What a release does to a group of columns: share of records that change, expected and as it came out."""
+    """What a release does to a group of columns: share of records that change, expected and realised."""
 
     label: str
     changed: float

@@ -36,7 +36,7 @@ def plot_associations(utility: UtilityReport, *, most: int | None = None) -> Pic
     Parameters
     ----------
     utility
-        Of a release; where there is no released file yet, what is expected of it is drawn.
+        Of a release; before the draw, what is expected of it is drawn.
     most
         How many pairs are drawn at most; all of them by default, on as many pages as they need.
     """

@@ -1,4 +1,4 @@
-"""The first lines of a release: the worst chance that a record is found, by whom, and what that assumes."""
+"""The first lines of a release: the highest probability of re-identification, the intruder, and what that assumes."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ def found_for_sure(risk: RiskReport) -> int:
 
 
 def headline(risk: RiskReport, *, whole: bool = False) -> str:
-    """The worst chance that somebody is found, by whom, and what was allowed; ``whole`` names all keys at length."""
+    """The highest probability of re-identification, by whom, and the limit; ``whole`` names all keys at length."""
     now = risk.before if risk.after is None else risk.after
     keys = in_words([one_line(key) for key in risk.keys]) if whole else keys_in_words(risk.keys)
-    who = f"someone who knows {keys}{INTRUDERS[risk.intruder].words}"
+    who = f"an intruder who knows {keys}{INTRUDERS[risk.intruder].words}"
     limit = "" if risk.threshold is None else f" (limit {chance(risk.threshold)})"
     if at_least(now.max_risk, 1) and not risk.is_flagged("exchange-beyond-the-keys"):  # whose figures are bounds
         records = counted(found_for_sure(risk), "record", "records")
-        return f"{records} can be found with certainty by {who}{limit}."
-    highest = f"Highest chance that {who} finds the right record: {chance(now.max_risk)}{limit}"
+        return f"{records} can be re-identified with certainty by {who}{limit}."
+    highest = f"Highest probability that {who} identifies the right record: {chance(now.max_risk)}{limit}"
     return "; ".join([highest, *_who_finds_more(risk)]) + "."
 
 
 def unit_headline(risk: RiskReport) -> list[str]:
-    """What stands beside the headline of a file with units, such as households: the worst chances, and for whom."""
+    """What a headline adds for a file with units, such as households: the highest probabilities, and for whom."""
     units = risk.units
     if units is None:
         return []
     now, column = units.before if units.after is None else units.after, one_line(shorten(units.unit, NAME))
-    said = f"At least one of the records with the same {column} is found with a chance of up to {chance(now.max_risk)}"
-    said += " by someone who looks once for each"
+    said = f"At least one of the records with the same {column} is re-identified with a probability of up to"
+    said += f" {chance(now.max_risk)} by an intruder who attacks each of them once"
     said += ", if they are matched independently" if below(now.max_risk, now.max_bound) else ""
     if now.worst_risk is not None and above(now.worst_risk, now.max_risk, scale=1):
         finds_most = INTRUDERS[risk.intruder].outdone(counts="released_counts" in risk.per_cell)
-        said += f"; {chance(now.worst_risk)} for someone who {finds_most}"
-    said += "; the limit is for single records." if risk.threshold is not None else "."
+        said += f"; {chance(now.worst_risk)} for an intruder who {finds_most}"
+    said += "; the limit applies to single records." if risk.threshold is not None else "."
     if not units.seen_share:
         return [said]
     seen = names_in_short(units.seen_by)
@@ -59,7 +59,7 @@ def unit_headline(risk: RiskReport) -> list[str]:
 
 
 def linked_headline(release: AnyRelease) -> list[str]:
-    """What stands beside the headline of a release of people who are in earlier ones too."""
+    """What the headline adds for a release of people who are in earlier ones too."""
     words = "" if release.linked is None else release.linked.words
     return [f"{words[0].upper()}{words[1:]}."] if words else []
 
@@ -67,10 +67,10 @@ def linked_headline(release: AnyRelease) -> list[str]:
 def _who_finds_more(risk: RiskReport) -> Iterator[str]:
     now = risk.before if risk.after is None else risk.after
     if above(now.max_risk_any_release, now.max_risk, scale=1):
-        yield f"{chance(now.max_risk_any_release)} for someone who looks where it is easiest"
+        yield f"{chance(now.max_risk_any_release)} for an intruder who uses the most revealing released value"
     counts = now.max_risk_released_counts
     if counts is not None and above(counts, max(now.max_risk, now.max_risk_any_release), scale=1):
-        yield f"{chance(counts)} for someone who also compares all released counts with the true ones"
+        yield f"{chance(counts)} for an intruder who also compares all released counts with the true ones"
     joined = risk.joined
     if joined is not None and above(joined.right_surest, risk.worst_by_counts, scale=1):
         yield Note("weighing-finds-more", chance=in_percent(joined.right_surest))
@@ -139,7 +139,7 @@ def assumptions(risk: RiskReport, release: AnyRelease | None = None) -> str:
 
 
 def _not_counted(release: AnyRelease) -> list[str]:
-    """What else a released file shows that may help to find a record."""
+    """What else a released file shows that may help to re-identify a record."""
     risk = release.risk
     accepted = risk is not None and risk.joint_table is not None and risk.joint_table.accepted
     columns = list[str]()
@@ -151,7 +151,6 @@ def _not_counted(release: AnyRelease) -> list[str]:
     counted_with = {*release.plan.keys, *release.plan.randomized, *release.file.seen, *within}
     names = release.file.others or [column.name for column in release.columns]
     if (still := [name for name in names if name not in counted_with]) and release.joined is None:
-        go = "go" if len(still) > 1 else "goes"
-        columns.append(f"how well {keys_in_words(still)} {go} with the keys of a record")
+        columns.append(f"how {keys_in_words(still)} may help to link records")
     unjudged = RECORD_ORDER in release.plan.accept
     return columns + ([Note("order-is-not-counted")] if not release.shuffled and unjudged else [])

@@ -30,7 +30,7 @@ from maskwell.reports.plain_words import count, counted, label
 from maskwell.reports.report import GAP, WIDTH, Block, Facts, Grid, Notes, Paragraph, Report, sentence
 from maskwell.reports.text import release_headline as head
 from maskwell.reports.text import release_words as words
-from maskwell.reports.text.names_in_words import NAME, names_in_short
+from maskwell.reports.text.names_in_words import NAME, keys_in_words, names_in_short
 
 LABEL_WIDTH = 18
 
@@ -46,15 +46,15 @@ def release_report(release: AnyRelease, folder: str | None) -> Report:
     if folder is None:
         return Report(opening, body)
     where = (
-        f"For the board: {folder}/internal/report.html; for users: the folder {folder}/public, and no other; its"
-        " README.md says how to estimate."
+        f"For the board: {folder}/internal/report.html. For users: only the folder {folder}/public, whose README.md"
+        " explains how to estimate."
     )
     return Report(opening, [*body, Paragraph(where)], next_step=f"maskwell verify {shlex.quote(folder)}")
 
 
 NOT_SIGNED = (
-    "The folder agrees with itself. Whoever can change its files can change the list of their hashes, too: compare the "
-    "hash above with the one that was signed, or give it with --sha256."
+    "The files match the hashes in the folder. An attacker who can change the files can change these hashes, too: "
+    "compare the hash above with the one that was signed, or give it with --sha256."
 )
 
 
@@ -65,11 +65,11 @@ def verified_release_report(verified: Verified, folder: str) -> Report:
     answer = f"{folder} is as it was released." if verified.ok else f"{folder} is not as it was released: {failed}."
     signed = any(check.name == "signed hash" for check in verified.checks)
     next_step = (
-        "sign the hash with the report, and keep it apart from the folder"
+        "sign the hash with the report, and store it separately from the folder"
         if verified.ok and not signed
-        else "hand out the public part, and no other"
+        else "publish the public part, and nothing else"
         if verified.ok
-        else "get the folder as it was written, or release anew"
+        else "restore the original folder, or make a new release"
     )
     return Report(
         Paragraph(answer, hang="", split=True),
@@ -80,7 +80,8 @@ def verified_release_report(verified: Verified, folder: str) -> Report:
 
 def risk_grid(risk: RiskReport) -> Grid:
     """What is measured, before and after."""
-    return Grid([f"risk{words.ROUNDED}", "before", "after"], [[*map(_plain, row)] for row in words.risk_rows(risk)])
+    rows = [[*map(_plain, row)] for row in words.risk_rows(risk)]
+    return Grid([f"risk{words.ROUNDED}", "before", "after"], rows, widest=words.WIDEST)
 
 
 def dry_run_report(
@@ -115,7 +116,7 @@ def dry_run_report(
     if refused is None:
         body.append(Notes([*_broken_promises(release), *_remarks(release)]))
         return Report(first, body, next_step=f"{command} -o {shlex.quote(folder)}")
-    body += [Notes(_remarks(release)), Notes([refused.hint], word="to keep the limit")]
+    body += [Notes(_remarks(release)), Notes([refused.hint], word="to meet the limit")]
     return Report(first, body, next_step=f"change the plan, then: {command} --dry-run")
 
 
@@ -147,14 +148,14 @@ def _would_not_be(release: AnyRelease, refused: InfeasibleError | PublishError) 
 
 def recode_table(effects: Sequence[RecodeEffect]) -> list[Block]:
     """What each recode of a plan saves: the plan, and the same without it."""
-    header = ["coarsen or randomize?", "categories", "alone", "risk before", "risk after", "records changed"]
+    header = ["coarsen or randomize?", "categories", "unique", "risk before", "risk after", "records changed"]
     notes = [f"{_unrecoded(one)}: {one.note or _lifted(one.lifted)}" for one in effects if one.note or one.lifted]
     if not effects:
         return []
     return [
         GAP,
         Grid(header, [*map(_recode_row, effects)]),
-        Notes([Note("records-alone-before")], word="alone"),
+        Notes([Note("records-alone-before")], word="unique"),
         Notes(notes),
     ]
 
@@ -170,7 +171,7 @@ def _recode_row(effect: RecodeEffect) -> list[str]:
 
 def _lifted(numbers: Sequence[int]) -> str:
     rules = in_words([f"number {number}" for number in numbers])
-    return f"reckoned without [[rule]] {rules}, which {'speaks' if len(numbers) == 1 else 'speak'} of new categories"
+    return f"computed without [[rule]] {rules}, which {'names' if len(numbers) == 1 else 'name'} new categories"
 
 
 def _unrecoded(effect: RecodeEffect) -> str:
@@ -206,7 +207,7 @@ def _label(point: RiskUtilityPoint) -> str:
 
 def _release_answer(release: AnyRelease) -> str:
     if release.risk is None:
-        return "The plan names no keys, so the risk of a match is not measured."
+        return "The plan names no key variables, so the risk of a correct match is not measured."
     return " ".join([head.headline(release.risk), *head.unit_headline(release.risk), *head.linked_headline(release)])
 
 
@@ -227,15 +228,15 @@ def _changes(release: AnyRelease) -> list[Block]:
 
 
 def _kept(stages: Sequence[Stage]) -> list[Paragraph]:
-    """What stays right on average, each group of columns once."""
+    """What is preserved on average, each group of columns once."""
     pairs = [(one, kept_columns(stages, one)) for one in stages]
     named = [
         (one, _columns(one) if {*one.columns} <= {*columns} else names_in_short(columns)) for one, columns in pairs
     ]
     kept = [f"{words.KEPT[one.invariance]} of {name}" for one, name in named if name]
     lost = [_columns(one) for one, columns in pairs if not columns]
-    said = [f"Right on average: {'; '.join(kept)}."] if kept else []
-    said += [f"Not right as they stand, users need the matrix: {'; '.join(lost)}."] if lost else []
+    said = [f"Preserved on average: {'; '.join(kept)}."] if kept else []
+    said += [f"Not preserved, users need the matrix: {'; '.join(lost)}."] if lost else []
     return [Paragraph(text, indent="  ") for text in said]
 
 
@@ -245,7 +246,7 @@ def _columns(stage: Stage) -> str:
 
 def _broken_promises(release: AnyRelease) -> list[str]:
     return [
-        _plain(f"{one.what} ({one.where}): {one.asked} was asked, {one.achieved} is reached")
+        _plain(f"{one.what} ({one.where}): {one.asked} was required, {one.achieved} is reached")
         for one in words.promises(release)
         if one.kept is False
     ]
@@ -268,8 +269,8 @@ def _match(chance: float) -> str:
 MOST_LEVELS = 8
 LEVEL_PART = 18
 NO_RECEIPT = (
-    "how easily a record is found after the release is not known without --receipt internal/receipt.json: k-anonymity"
-    " of a randomized file is not the usual guarantee"
+    "the risk after the release is not known without --receipt internal/receipt.json: k-anonymity of a randomized file"
+    " is not the usual guarantee"
 )
 
 
@@ -299,15 +300,15 @@ def risk_report(
     body.append(Notes(words.risk_notes(report)))
     if released is not None and report.after is None:
         alone = f"{count(int((released.counts == 1).sum()))} of {counted(released.n, 'record', 'records')}"
-        body.append(Notes([f"in the released file {alone} are alone with their keys", NO_RECEIPT]))
+        body.append(Notes([f"in the released file {alone} are unique on the key variables", NO_RECEIPT]))
     return Report(first, body, next_step=_after_risk(file, names or {}, report))
 
 
 def attribute_table(before: Sequence[AttributeRisk], after: Sequence[AttributeRisk]) -> list[Block]:
-    """What the keys tell of sensitive columns, one to a line; and of the released file, where there is one."""
+    """What the key variables disclose about sensitive columns, one to a line, before and after the release."""
     if not before:
         return []
-    header = ["what the keys tell of", "one value", "skewed", "fewest values", "distance", "best guess", "blind guess"]
+    header = ["sensitive column", "one value", "skewed", "fewest values", "distance", "best guess", "blind guess"]
     rows = [_attribute_row(one, "") for one in before] + [_attribute_row(one, ", released") for one in after]
     meanings = {"one value": "cells-of-one-value", "skewed": "cells-that-are-skewed"}
     meanings |= {"released": "released-as-they-look"} if after else {}
@@ -365,11 +366,15 @@ def reported_table(reported: Sequence[ReportedAttribute]) -> list[Block]:
 
 
 def special_table(special: SpecialUniques) -> list[Block]:
-    """Records that few of their keys tell apart, and which keys do."""
+    """Records that are unique on few key variables, and on which."""
     rows = [
-        ["Records alone with all their keys", count(special.uniques)],
-        ["… that fewer keys tell apart", count(special.special)],
-        *([f"Sets of {counted(size, 'key', 'keys')} that do", count(n)] for size, n in special.sets.items() if n),
+        ["Records unique on all key variables", count(special.uniques)],
+        ["… unique on fewer key variables", count(special.special)],
+        *(
+            [f"Minimal sample uniques of {counted(size, 'key', 'keys')}", count(n)]
+            for size, n in special.sets.items()
+            if n
+        ),
         ["Highest SUDA score", f"{Printed(float(special.scores.max())):,.0f}"],
         ["Highest DIS-SUDA score", f"{Printed(float(special.dis_scores.max())):.3f}"],
         ["Share of the population in the file", f"{percent(special.fraction)} %"],
@@ -382,28 +387,30 @@ def special_table(special: SpecialUniques) -> list[Block]:
         GAP,
         Grid(["special uniques, in the file", ""], rows),
         GAP,
-        Grid(["key", "share of the scores"], shares),
+        Grid(["key variable", "share of the scores"], shares),
         Notes([Note("scores-of-special-uniques")]),
     ]
 
 
 def _risk_answer(report: RiskReport) -> str:
-    """Whether the bound is kept, where there is one; else who is found, and how surely."""
+    """Whether the limit is met, where there is one; else how many records are identified, and how surely."""
     if report.after is not None:
         both_sure = at_least(report.after.max_risk, 1)
         before = count(report.before.uniques or 0) if both_sure else words.chance(report.before.max_risk)
         return f"{head.headline(report)[:-1]}; before the release: {before}.{_verdict(report.after)}"
-    who = f"who knows {names_in_short(report.keys)} of a person"
+    who = f"an intruder who knows {keys_in_words(report.keys)}"
     if report.threshold is None:
-        return f"W{who[1:]} finds {_who_is_found(report)}."
+        return f"{_unique_or_less(report, who)}."
     bound, now = words.chance(report.threshold), report.before
     if not now.records_above:
-        return f"No record is above the limit of {bound}: {who} finds {_who_is_found(report)}."
+        return f"No record is above the limit of {bound}: {who} identifies {_who_is_found(report)}."
     above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
     one = now.records_above == 1
     up_to = "" if one else "up to "
-    sure = "for sure" if one and at_least(now.max_risk, 1) else f"with a chance of {up_to}{words.chance(now.max_risk)}"
-    return f"{above} {'is' if one else 'are'} above the limit of {bound}: {who} finds {'it' if one else 'them'} {sure}."
+    sure = "with certainty" if one and at_least(now.max_risk, 1) else ""
+    sure = sure or f"with a probability of {up_to}{words.chance(now.max_risk)}"
+    is_above = f"{above} {'is' if one else 'are'} above the limit of {bound}"
+    return f"{is_above}: {who} identifies {'it' if one else 'them'} {sure}."
 
 
 def _verdict(after: FileRisk) -> str:
@@ -414,12 +421,20 @@ def _verdict(after: FileRisk) -> str:
 
 
 def _who_is_found(report: RiskReport) -> str:
-    """Who is found in the file as it is."""
+    """What an intruder identifies in the file as it is."""
     now = report.before
     if not at_least(now.max_risk, 1):
-        return f"no record with a chance above {words.chance(now.max_risk)}"
-    sure = f"{count(head.found_for_sure(report))} of {counted(now.records, 'record', 'records')} for sure"
-    return f"{sure}: nobody else is like them"
+        return f"no record with a probability above {words.chance(now.max_risk)}"
+    return f"{count(head.found_for_sure(report))} of {counted(now.records, 'record', 'records')} with certainty"
+
+
+def _unique_or_less(report: RiskReport, who: str) -> str:
+    """How many records are unique; where that is not what makes them certain, or none is, what an intruder reaches."""
+    now, certain = report.before, head.found_for_sure(report)
+    if not certain or certain != now.uniques:
+        return f"A{who[1:]} identifies {_who_is_found(report)}"
+    records = f"{count(certain)} of {counted(now.records, 'record', 'records')}"
+    return f"{records} {'is' if certain == 1 else 'are'} unique on {keys_in_words(report.keys)}"
 
 
 def _file_grid(report: RiskReport) -> Grid:
@@ -427,21 +442,21 @@ def _file_grid(report: RiskReport) -> Grid:
     file = report.before
     small = file.violations or {}
     rows = [
-        ["Correct matches if all are looked for", f"{Printed(file.expected_matches):,.0f}"],
-        ["Not exceeded by 95 % of the records", _match(file.percentile_95)],
-        ["Fewest records with the same keys", count(file.smallest or 0)],
-        *([f"Records with fewer than {size} alike", count(alike)] for size, alike in small.items()),
+        ["Expected correct matches, all records attacked", f"{Printed(file.expected_matches):,.0f}"],
+        ["95th percentile of record risk", _match(file.percentile_95)],
+        ["Smallest cell (k-anonymity)", count(file.smallest or 0)],
+        *([f"Records in cells of fewer than {size}", count(alike)] for size, alike in small.items()),
     ]
     if file.expected_reidentifications is not None:
         rows.insert(1, ["… not knowing who is in the sample", expected_number(file.expected_reidentifications)])
         rows[2:2] = [[name, _plain(read(file))] for name, read in words.IN_SAMPLE]
     rows += [[name, _plain(before)] for name, before, _ in words.unit_rows(report.units) if before != words.NONE]
-    return Grid([f"in the file{words.ROUNDED}", ""], rows)
+    return Grid([f"in the file{words.ROUNDED}", ""], rows, widest=words.WIDEST)
 
 
 def _variables(added: Sequence[VariableContribution]) -> Grid:
-    """How many matches are left to somebody who does not know one of the keys."""
-    header = ["key", "matches without it", "fewer by", "alone without it", "greatest chance"]
+    """How many matches an intruder has who lacks one of the key variables."""
+    header = ["key variable", "matches without it", "fewer by", "unique without it", "highest probability"]
     rows = [
         [
             shorten(one_line(one.variable), NAME),
@@ -456,8 +471,8 @@ def _variables(added: Sequence[VariableContribution]) -> Grid:
 
 
 def _levels(levels: Sequence[LevelContribution]) -> Grid:
-    """The labels whose records are found most easily."""
-    header = ["label", "records", "mean chance", "greatest", "matches"]
+    """The labels whose records are identified most easily."""
+    header = ["label", "records", "mean probability", "highest", "matches"]
     some = levels[:MOST_LEVELS]
     parts = [(one.variable, words.NONE if one.level is None else label(one.level)) for one in some]
     rows = [

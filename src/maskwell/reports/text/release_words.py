@@ -35,20 +35,20 @@ from maskwell.reports.text.names_in_words import (
 
 KEPT = {"counts": "counts", "weights": "weighted counts"}
 NOT_KEPT = {
-    "external": "counts of another file stay right on average, not those of this one",
-    "none": "counts do not stay right; users need the matrix",
+    "external": "counts of another file are preserved on average, not those of this one",
+    "none": "counts are not preserved; users need the matrix",
 }
 BOUNDS = {
-    "posterior": "Chance of any true value, given the released one",
-    "posterior_own": "Chance that the released value is the true one",
+    "posterior": "Probability of any true value, given the released one",
+    "posterior_own": "Probability that the released value is the true one",
     "odds": "Odds that the released value is the true one",
-    "guess": "Chance that the best guess of the true value is right",
-    "factor": "Factor by which a released value changes the chance of a true one",
-    "parity": "Ratio of the chances of one released value",
-    "least_kept": "Chance to stay, every value",
+    "guess": "Probability that the best guess of the true value is right",
+    "factor": "Factor by which a released value changes the probability of a true one",
+    "parity": "Ratio of the probabilities of one released value (parity)",
+    "least_kept": "Probability of staying unchanged, every value",
     "changed_at_most": "Share of the records expected to change",
     "changed_at_least": "Share of the records expected to change",
-    "match": "Chance of a correct match, every record",
+    "match": "Probability of a correct match, every record",
 }
 RATIOS = ("odds", "factor", "parity")
 
@@ -66,7 +66,7 @@ class Promise:
     @property
     def verdict(self) -> str:
         """In a word."""
-        return "not measured" if self.kept is None else "kept" if self.kept else "not kept"
+        return "not measured" if self.kept is None else "met" if self.kept else "not met"
 
 
 def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
@@ -75,7 +75,7 @@ def stays_right(stages: Sequence[Stage], stage: Stage) -> str:
         return NOT_KEPT[stage.invariance]
     kept = kept_columns(stages, stage)
     if kept:
-        return f"{KEPT[stage.invariance]} of {in_words(kept)} stay right on average"
+        return f"{KEPT[stage.invariance]} of {in_words(kept)} are preserved on average"
     before = [name for other in stages[: stages.index(stage)] for name in other.moved]
     moved = [name for name in stage.within if name in before]
     moved_words = in_words(moved) or "a column of these"
@@ -92,7 +92,7 @@ def _matching(release: AnyRelease) -> Promise:
     asked = release.plan.match
     after = None if release.risk is None else release.risk.after
     most = None if after is None else float(after.max_risk)
-    where = f"someone who knows {in_words(release.plan.keys)}{release.plan.against.words}"
+    where = f"an intruder who knows {in_words(release.plan.keys)}{release.plan.against.words}"
     if asked is None or most is None:
         return Promise(BOUNDS["match"], where, _bound_text("match", asked or Fraction(1)), "–", None)
     kept = bound_is_kept("match", asked, most)
@@ -122,7 +122,7 @@ def bound_value(name: str, value: float) -> str:
 
 
 def chance(value: float) -> str:
-    """The chance of a match, rounded up."""
+    """The probability of a match, rounded up."""
     return bound_value("match", value)
 
 
@@ -141,7 +141,7 @@ def rule_in_words(rule: AnyRule) -> str:
 MOST_ROWS = 10
 NONE = "–"
 LARGE = 100
-ROUNDED = " (chances rounded up)"  # said where chances are listed: one third is 33.4 %, which no record exceeds
+ROUNDED = " (probabilities rounded up)"  # said where they are listed: one third is 33.4 %, which no record exceeds
 
 
 Read = Callable[[Any], str]  # how a figure of the risk of a file, or of its units, is written
@@ -169,29 +169,32 @@ def _chance(name: str) -> Read:
     return read
 
 
-# What weights tell of somebody who does not know who is in the sample.
+# What weights say of an intruder who does not know who is in the sample.
 IN_SAMPLE: tuple[tuple[str, Read], ...] = (
-    ("… highest chance of one, estimated", _chance("max_risk_population")),
-    ("… to be sampled and found, at most", _chance("max_risk_sampled")),
+    ("… highest probability, estimated", _chance("max_risk_population")),
+    ("… sampled and matched, at most", _chance("max_risk_sampled")),
 )
 MEASURES: tuple[tuple[str, Read], ...] = (
-    ("Highest chance of a correct match", _chance("max_risk_any_release")),
+    ("Highest probability of a correct match", _chance("max_risk_any_release")),
     ("… comparing all released counts", _chance("max_risk_released_counts")),
-    ("… looking only at the person's own keys", _chance("max_risk_strict")),
+    ("… matching only the person's own key values", _chance("max_risk_strict")),
     ("… the same, in 95 % of releases", _chance("max_risk_in_range")),
-    ("Not exceeded by 95 % of the records", _chance("percentile_95")),
+    ("95th percentile of record risk", _chance("percentile_95")),
     ("Records above the limit", _number("records_above")),
-    ("Correct matches if all are looked for", _number("expected_matches")),
+    ("Expected correct matches, all records attacked", _number("expected_matches")),
     ("… not knowing who is in the sample", _number("expected_reidentifications")),
     *IN_SAMPLE,
-    ("Best guess of a record's keys is right", _chance("guess_probability")),
-    ("Records alone with their keys, expected", _number("expected_uniques")),
-    ("… of which still in their true place", _number("expected_true_uniques")),
-    ("Records alone, as it came out", _number("uniques")),
-    ("Fewest records with the same keys", _number("smallest")),
-    ("Records with fewer than 3 alike", _fewer_than(3)),
-    ("Records with fewer than 5 alike", _fewer_than(5)),
+    ("Best guess of a record's key values is right", _chance("guess_probability")),
+    ("Expected unique records in the released file", _number("expected_uniques")),
+    ("… of which unchanged sample uniques", _number("expected_true_uniques")),
+    ("Unique records in the released file", _number("uniques")),
+    ("Smallest cell (k-anonymity)", _number("smallest")),
+    ("Records in cells of fewer than 3", _fewer_than(3)),
+    ("Records in cells of fewer than 5", _fewer_than(5)),
 )
+
+
+WIDEST = 46  # of the names of these measures
 
 
 def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
@@ -202,9 +205,9 @@ def risk_rows(risk: RiskReport) -> list[tuple[str, str, str]]:
 
 
 UNIT_MEASURES: tuple[tuple[str, Read], ...] = (
-    ("At least one record of a unit is found", _chance("max_risk")),
-    ("… whatever depends on what, at most", _chance("max_bound")),
-    ("Units with a record found, expected", _number("expected_units")),
+    ("At least one correct match in a unit", _chance("max_risk")),
+    ("… under any dependence, at most", _chance("max_bound")),
+    ("Expected units with a correct match", _number("expected_units")),
     ("… records in them", _number("expected_records")),
     ("… not knowing who is in the sample", _number("expected_reidentifications")),
 )
@@ -219,7 +222,7 @@ def unit_rows(units: UnitRisk | None) -> list[tuple[str, str, str]]:
 
 
 def riskiest(release: AnyRelease) -> list[list[str]]:
-    """Cells whose records have the greatest risk after the release: labels of the keys, records, before, after."""
+    """Cells with the greatest risk after the release: labels of the keys, records, before, after."""
     risk, rows = release.risk, []
     if risk is None or risk.after is None:
         return []
@@ -245,7 +248,7 @@ def split_by(risk: RiskReport) -> list[str]:
 
 
 def key_rows(risk: RiskReport) -> list[list[str]]:
-    """What somebody would find in the original file who does not know one of the keys."""
+    """What an intruder who lacks one of the key variables would identify in the original file."""
     if len(risk.keys) == 1:
         return []
     return [
@@ -260,7 +263,7 @@ def key_rows(risk: RiskReport) -> list[list[str]]:
 
 
 def label_rows(risk: RiskReport, labels: Labels | None = None) -> list[list[str]]:
-    """The labels of keys whose records are found most easily."""
+    """The labels of key variables whose records are identified most easily."""
     return [
         [f"{one.variable} = {named}", count(one.records), chance(one.mean_risk), chance(one.max_risk)]
         for one in level_contributions(risk)[:MOST_ROWS]
@@ -297,19 +300,20 @@ def utility_rows(release: AnyRelease) -> list[UtilityRow]:
 
 # How a table is kept, by its way, with the columns that stay or within which is randomized
 WAYS = {
-    "as it is": "as it is",
-    "like records": "moves that keep it",
+    "as it is": "already preserved",
+    "like records": "moves that preserve it",
     "unchanged": "{} unchanged",
     "within": "within {}",
 }
-KEPT_HEADER = ("kept table", "how", "bias without", "bias", "changed without", "changed")
+WEIGHED = {"counts": " (unweighted)", "weights": " (weighted)", "both": ""}
+KEPT_HEADER = ("preserved table", "how", "bias without", "bias", "changed without", "changed")
 
 
 def kept_rows(release: AnyRelease) -> list[list[str]]:
     """A row for each table that the plan keeps: how, and its largest bias and the records changed, without and with."""
     return [
         [
-            names_in_short(one.columns, LABEL),
+            names_in_short(one.columns, LABEL) + (WEIGHED[one.of] if release.plan.weights is not None else ""),
             WAYS[one.way].format(names_in_short(one.by, LABEL)),
             *(in_percent(bias, 2) for bias in (one.bias_without, one.bias)),
             *(in_percent(share) for share in (one.changed_without, one.changed)),
@@ -357,13 +361,13 @@ def regression_rows(compared: RegressionComparison) -> list[list[str]]:
 
 def above_in_words(above: int, records: int, most: float, bound: float) -> str:
     """Records above a bound, as part of a sentence."""
-    keep = "keeps a chance of" if above == 1 else "keep a chance of up to"
+    have, up_to = ("has", "") if above == 1 else ("have", "up to ")
     of = f"{count(above)} of {counted(records, 'record', 'records')}"
-    return f"{of} {keep} {chance(most)}, the limit is {chance(bound)}"
+    return f"{of} {have} a probability of a correct match of {up_to}{chance(most)} (limit {chance(bound)})"
 
 
 def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = False) -> str:
-    """The combination found most easily, how many and their chance; ``whole`` leaves names as long as they are."""
+    """The combination with the highest risk, its records and their probability; ``whole`` leaves names uncut."""
     table, cell = risk.table, largest(risk.risk)
     label = dict(zip(table.columns, table.label(cell), strict=True))
     keys = [name for name in risk.keys if name in label]
@@ -371,7 +375,7 @@ def easiest(risk: RiskReport, labels: Labels | None = None, *, whole: bool = Fal
     others = split_by(risk)
     within = f", with {_cell_in_words(others, label, labels, whole=whole)}" if others else ""
     records = counted(int(table.counts[cell]), "record", "records")
-    return f"Found most easily: {named}{within} ({records}, {chance(float(risk.risk[cell]))})"
+    return f"Highest risk: {named}{within} ({records}, {chance(float(risk.risk[cell]))})"
 
 
 def _cell_in_words(columns: Sequence[str], label: dict[str, object], labels: Labels | None, *, whole: bool) -> str:
@@ -390,7 +394,7 @@ def risk_notes(risk: RiskReport) -> list[str]:
 
 
 def rise_in_words(risk: RiskReport) -> str:
-    """Why a chance can rise: records with the same keys are randomized differently. Empty where they are not."""
+    """Why a probability can rise: records with the same keys are randomized differently. Empty where they are not."""
     others = split_by(risk)
     if risk.after is None or not others:
         return ""
@@ -400,4 +404,4 @@ def rise_in_words(risk: RiskReport) -> str:
     if not rises:
         return f"{why}."
     by = f"by up to {percent(float(more.max()))} percentage points"
-    return f"{why}: {counted(rises, 'record has', 'records have')} a greater chance than before, {by}."
+    return f"{why}: {counted(rises, 'record has', 'records have')} a higher probability than before, {by}."

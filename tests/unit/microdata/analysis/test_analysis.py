@@ -157,13 +157,13 @@ def test_tables_that_are_not_kept_are_solved_by_the_data_holder() -> None:
     truth = share(ROWS, ["roof", "sex"])
     shares = dict(zip(found.categories, found.pi_hat, strict=True))
     assert {cell: shares[cell] for cell in truth} == pytest.approx({c: float(p) for c, p in truth.items()}, abs=1e-6)
-    assert any("worked out from the file" in flag for flag in found.flags)
+    assert any("computed from the file" in flag for flag in found.flags)
 
 
 def test_a_matrix_that_forgets_and_another_target_are_refused(tmp_path: Path) -> None:
     flat = Dense.of([["1/2", "1/2"], ["1/2", "1/2"]], Categories.of(["f", "m"]))
     made = written(tmp_path / "r", [fixed_stage(ROWS, COLUMNS, "sex", flat)])
-    refused(NotIdentifiableError, "turned around", estimate_released, made.data, made.receipts[0], ["sex"])
+    refused(NotIdentifiableError, "inverted", estimate_released, made.data, made.receipts[0], ["sex"])
     refused(ParameterError, "target", estimate_released, made.data, made.receipts[0], ["region"], target="census")
 
 

@@ -153,7 +153,7 @@ def test_missing_values_that_were_randomized_are_a_category_unasked() -> None:
     found = estimate_released(made.data, receipt, ["edu"])
     assert "missing" in found.estimate.categories and found.estimate.n == 100 and not found.dropped
     dropped = estimate_released(made.data, receipt, ["edu"], missing="drop")
-    assert any("ratios, approximate" in flag for flag in dropped.estimate.flags)
+    assert any("ratios, and approximate" in flag for flag in dropped.estimate.flags)
     counts = [made.data["edu"].count(label) for label in dropped.estimate.categories]
     assert dropped.estimate.standard_error == pytest.approx(estimate_unknown(Released.of(counts)).standard_error)
     refused(MissingValueError, "", estimate_released, made.data, receipt, ["edu"], missing="error")
@@ -187,7 +187,7 @@ def test_routes_of_tables_of_units_swaps_linked_columns_and_biased_counts() -> N
     assert route_of(found, ["sex"]).kind == "kept" and route_of(found, ["roof", "sex"]).kind == "bounded"
     few = replace(found, groups=tuple(replace(group, most_changed=1.0) for group in found.groups))
     with pytest.raises(
-        ParameterError, match="roof and sex is not kept, and the receipt does not tell how much of roof"
+        ParameterError, match="roof and sex is not preserved, and the receipt does not state how much of roof"
     ):
         route_of(few, ["roof", "sex"])
     # that the draws of a unit are one only the published inflation of a single column knows
@@ -202,7 +202,7 @@ def test_routes_of_tables_of_units_swaps_linked_columns_and_biased_counts() -> N
     fixed = Group(variables=("sex",), within=(), linked=(), method="pram", invariance="none")
     found = Receipt(audience="public", groups=(swap, fixed), rows=9, weights=None, demonstration=False)
     assert route_of(found, ["roof"]).kind == "exact"
-    refused(ParameterError, "does not tell how much of sex was changed", route_of, found, ["sex"])
+    refused(ParameterError, "does not state how much of sex was changed", route_of, found, ["sex"])
     group = Group(variables=("roof",), within=(), linked=("roof_group",), method="pram", invariance="counts")
     assert is_kept([group], ["roof", "roof_group"]) and is_kept([group], ["roof_group"])
     assert not is_kept([group], ["roof_group", "sex"])
@@ -215,7 +215,7 @@ def test_designs_of_whole_columns_are_estimated_as_those_of_a_survey() -> None:
     rows = [cell for cell in product("xy", "uv", "st") for _ in range(5)]
     made = tuple(group_of(stage_within(rows, "abc", names)) for names in (["a"], ["b", "c"]))
     found = Receipt(audience="internal", groups=made, rows=40, weights=None, demonstration=False)
-    assert assigned(route_of(found, ["a", "b", "c"])) is None  # worked out from the file
+    assert assigned(route_of(found, ["a", "b", "c"])) is None  # computed from the file
     found = replace(found, groups=tuple(replace(group, invariance="none") for group in made))
     both = assigned(route_of(found, ["a", "b", "c"]))
     assert [columns for columns, _ in both] == [("a",), ("b", "c")]

@@ -81,14 +81,17 @@ OF_GROUPS = ("theta", "changed_exactly", "clearance", "stage", "counts")
 LONG: list[dict[str, Any]] = [{"vif": {"roof": 1.234}}, {"n_eff": {"roof": 12345}}, {"changed_expected": 0.12345}]
 WORDS = ("README.md", "ddi.xml", "codebook.csv", "codebook.json", "datapackage.json")
 LEAKS: list[tuple[str, Callable[[Path], Any]]] = [
-    *(("none of the files", added(name)) for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")),
-    (r"ddi.xml .* not there", lambda folder: (folder / "ddi.xml").unlink()),
-    ("no file of its own", linked),
+    *(
+        ("does not belong in a public folder", added(name))
+        for name in ("internal.json", ".hidden", "sub/receipt.json", "risk.csv")
+    ),
+    (r"ddi.xml .* missing", lambda folder: (folder / "ddi.xml").unlink()),
+    ("not a regular file", linked),
     *((f"'{field}', which is internal", receipt_with(**{field: 1})) for field in FIELDS),
     *((f"'{field}', which is internal", receipt_with(0, **{field: 1})) for field in OF_GROUPS),
     ("internal receipt", receipt_with(audience="internal")),
     ("it holds the matrix of roof", receipt_with(0, design=WITHHELD)),
-    ("how it came about", receipt_with(1, design=GIVEN)),
+    ("records its provenance", receipt_with(1, design=GIVEN)),
     *(("too many digits", receipt_with(0, **more)) for more in LONG),
     *(("holds a secret", ended(name, KEY.lower())) for name in WORDS),
     # matrices for all likely counts could be tried until one has this fingerprint, with labels or without
@@ -122,7 +125,7 @@ def test_a_hidden_column_that_the_release_lists_and_the_internal_receipt(tmp_pat
     (tmp_path / "p" / "receipt.json").write_text(public)
     release = changed(release, columns=(*release.columns, ReleasedColumn("pid", "text")))
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "pid"], [(*row, "x") for row in ROWS])
-    refused(PublishError, "'pid' is one that the plan keeps back", check_public, tmp_path / "p", release)
+    refused(PublishError, "'pid' is one that the plan does not publish", check_public, tmp_path / "p", release)
 
 
 def parquet(folder: Path, metadata: dict[bytes, bytes] | None, of_column: dict[bytes, bytes] | None = None) -> Release:
@@ -142,7 +145,7 @@ def parquet(folder: Path, metadata: dict[bytes, bytes] | None, of_column: dict[b
         ({b"pandas": b'{"columns": [{"name": "roof"}]}'}, None, None),
         ({b"pandas": b'{"columns": [{"name": "pid"}]}'}, None, "name a column"),
         ({b"note": STAGES[0].design.fingerprint.encode()}, None, "hold a secret"),
-        (None, {b"maskwell": b'{"design": "sha256:00"}'}, "tell the design"),
+        (None, {b"maskwell": b'{"design": "sha256:00"}'}, "reveal the design"),
     ],
 )
 def test_what_a_file_says_about_itself(
@@ -170,7 +173,7 @@ def test_a_column_that_tells_the_records_apart(tmp_path: Path, value: Callable[[
     rows = [(*row, value(i)) for i, row in enumerate(drawn(ROWS, COLUMNS, STAGES))]
     write_csv(tmp_path / "p" / "data.csv", [*COLUMNS, "line"], rows)
     if numbered:
-        refused(PublishError, "'line' tells the records apart", check_public, tmp_path / "p", release)
+        refused(PublishError, "'line' distinguishes the records", check_public, tmp_path / "p", release)
     else:
         check_public(tmp_path / "p", release)
 

@@ -138,8 +138,8 @@ HOSTILE = (  # manifests
 
 def test_bad_input_and_manifests_of_an_enemy_are_refused(out: Path, tmp_path: Path) -> None:
     refused(DataFileError, "holds no internal", mw.verify, tmp_path)
-    refused(ParameterError, "no SHA-256 hash", mw.verify, out, sha256="abc")
-    refused(ParameterError, "neither its source nor its plan", mw.verify, out / "public", source="people.csv")
+    refused(ParameterError, "not a SHA-256 hash", mw.verify, out, sha256="abc")
+    refused(ParameterError, "cannot be compared with a source", mw.verify, out / "public", source="people.csv")
     refused(ParameterError, "design cannot be combined with a release", mw.verify, out, design="d.json")
     refused(
         ParameterError, "source cannot be combined with a certificate", mw.verify, "proof.json", source="people.csv"

@@ -120,10 +120,10 @@ def test_the_readme_says_what_to_type_and_how_far_variances_grow(tmp_path: Path)
 @pytest.mark.parametrize(
     ("groups", "said", "not_said"),
     [
-        ([("roof", "sex")], "tables of sex and roof are unbiased", ()),
-        ([("roof", "sex"), ("sex", "")], "tables of roof are unbiased", ("sex and roof are unb", "--columns")),
-        ([("sex", ""), ("roof", "sex")], "tables of roof are biased", ("roof are unbiased", "--columns")),
-        ([("roof", "sex"), ("sex", "roof")], "tables of sex and roof are unbiased", ()),
+        ([("roof", "sex")], "tables of sex and roof are preserved", ()),
+        ([("roof", "sex"), ("sex", "")], "tables of roof are preserved", ("sex and roof are unb", "--columns")),
+        ([("sex", ""), ("roof", "sex")], "tables of roof are not preserved", ("roof are unbiased", "--columns")),
+        ([("roof", "sex"), ("sex", "roof")], "tables of sex and roof are preserved", ()),
     ],
 )
 def test_the_readme_never_calls_a_biased_table_unbiased(groups: Any, said: str, not_said: Any) -> None:

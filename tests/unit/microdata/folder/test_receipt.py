@@ -119,7 +119,7 @@ def test_a_matrix_of_the_file_is_published_only_with_a_clearance_whether_it_keep
     protection = replace(plan_of(stages).protections[0], publish="included", how=Fixed())
     plan = plan_of(stages)
     object.__setattr__(plan, "protections", (protection,))
-    refused(PublishError, "worked out from the file", public_receipt, release_of(stages, plan))
+    refused(PublishError, "computed from the file", public_receipt, release_of(stages, plan))
 
 
 def given_rounded(mass: Any, digits: int, **changes: Any) -> list[Stage]:
@@ -188,14 +188,14 @@ def test_receipts_and_stages_come_back_unless_they_were_changed(tmp_path: Path) 
     public, internal = (load_receipt(made.folder / part / "receipt.json") for part in ("public", "internal"))
     assert [group.design is None for group in public.groups] == [True, False]
     assert [stage.variables for stage in stages_of(internal)] == [("roof",), ("sex",)]
-    refused(ParameterError, "public receipt does not tell", stages_of, public)
+    refused(ParameterError, "public receipt does not contain", stages_of, public)
     path = made.public / "receipt.json"
     path.write_text(path.read_text().replace('"truth": "1"', '"truth": "2"'))
     refused(DataFileError, "cannot be read", load_receipt, path)
 
 
 RECEIPT = '{"maskwell": "receipt", "version": 1'
-NO_RECEIPTS = {"{": "is no JSON", "[]": "no receipt", '{"maskwell": "design"}': "no receipt"}
+NO_RECEIPTS = {"{": "is not valid JSON", "[]": "not the receipt", '{"maskwell": "design"}': "no receipt"}
 NO_RECEIPTS |= {RECEIPT.replace("1", "9") + "}": "version 9", RECEIPT + "}": "cannot be read"}
 NO_RECEIPTS |= {RECEIPT + ', "audience": "public", "groups": 3}': "cannot be read"}
 

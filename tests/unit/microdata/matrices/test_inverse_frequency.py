@@ -84,7 +84,7 @@ def test_blocks_are_consecutive_cells_and_grow_until_they_keep_the_bound() -> No
     group = codes[:, 0]
     assert all(len({*group[found.blocks == b].tolist()}) == 1 for b in range(len(found.theta)))
     assert set(group[found.open_cells()].tolist()) == {2}  # two single records alone in their group
-    assert "stays likelier than 0.4" in found.notes()[0]
+    assert "keeps a probability above 0.4" in found.notes()[0]
     refused(CountsError, "2 blocks for 3 counts", inverse_frequency, [1, 2, 3], 1, blocks=[0, 0])
     refused(CountsError, "belong together", thetas_for_blocks, [1, 2], [0, 0], 0.5, mass=[1.5, 0])
     refused(ParameterError, "outside 0 to 1", inverse_frequency, [1, 2, 3], 1.5)

@@ -62,7 +62,7 @@ def test_blocks_are_large_enough_for_the_bound_or_too_few_records_are_told() -> 
     single = np.ones(600, dtype=np.int64)
     assert rates_for_match(np.arange(600)[:, None], single, "0.002").reached.all()
     small = rates_for_match(np.arange(600)[:, None], single, "0.05", size=16)
-    with pytest.raises(InfeasibleError, match=r"blocks of so few cells do not keep match = 0\.05"):
+    with pytest.raises(InfeasibleError, match=r"blocks of so few cells cannot meet match = 0\.05"):
         small.check_reached(single, [0] * 600)
     refused(ParameterError, "is below", rates_for_match, np.arange(2)[:, None], [1, 1], "0.0001")
     mixed = rates_for_match(np.arange(5)[:, None], [1, 2, 1, 9, 9], "0.2", within=[0, 0, 0, 1, 1])

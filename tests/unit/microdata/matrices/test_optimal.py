@@ -95,7 +95,7 @@ def test_bounds_that_cannot_be_kept_come_with_the_nearest_that_can() -> None:
 
 
 def test_bad_input() -> None:
-    refused(ParameterError, "no linear one", optimal_matrix, [3, 2], Bounds.of(match=0.5))
+    refused(ParameterError, "not a linear constraint", optimal_matrix, [3, 2], Bounds.of(match=0.5))
     refused(CountsError, "", optimal_matrix, [3, -2], Bounds())
     refused(ParameterError, "costs", optimal_matrix, [3, 2], Bounds(), cost=[[0, float("nan")], [1, 0]])
     refused(ParameterError, "far", optimal_matrix, [3, 2], Bounds(), cost="far")

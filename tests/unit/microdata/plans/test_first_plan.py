@@ -149,7 +149,7 @@ def test_missing_keys_are_refused_before_any_matrix_is_made(tmp_path: Path, monk
         none.setattr("maskwell.microdata.assessment.build_stages", Mock(side_effect=AssertionError("too late")))
         with pytest.raises(InfeasibleError, match="2 of 82 records have no value of sex, region") as raised:
             assess_file(path, plan("unchanged", "sex", "region"))
-        with pytest.raises(InfeasibleError, match="1 of 82 records have no value of sex, stay"):
+        with pytest.raises(InfeasibleError, match="1 of 82 records have no value of sex, are not changed"):
             assess_file(path, plan("unchanged", "sex"))
         with pytest.raises(AssertionError, match="too late"):  # nobody keeps these keys for a missing value
             assess_file(path, plan("unchanged", "job"))

@@ -143,12 +143,12 @@ def with_release(entries: str) -> str:
 BAD = {
     "nothing": ("", "protects nothing"),
     "no TOML": ("keys = [", "is not TOML"),
-    "unknown table": ('[relaese]\nkeys = ["sex"]', "no key 'relaese'"),
+    "unknown table": ('[relaese]\nkeys = ["sex"]', "unknown setting 'relaese'"),
     "one bracket": ('[protect]\nvariables = "sex"', r"\[protect\] is one table"),
-    "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: there is no key 'wieghts'"),
+    "unknown key of release": (with_release("wieghts = 'w'"), r"\[release\]: unknown setting 'wieghts'"),
     "type of match": (with_release("match = 'half'\nkeys = ['sex']"), "match must be a finite number, not 'half'"),
     "match in percent": (with_release("match = 50\nkeys = ['sex']"), "match = 50 is out of range"),
-    "match without keys": (with_release("match = 0.5"), "match without keys"),
+    "match without keys": (with_release("match = 0.5"), "match needs keys"),
     "type of keys": (with_release("keys = 3"), "keys = 3 is not a list"),
     "key twice": (with_release("keys = ['sex', 'sex']"), "holds 'sex' twice"),
     "order": (with_release("order = 'random'"), "order = 'random' is not allowed"),
@@ -161,8 +161,8 @@ BAD = {
     "no variables": ('[[protect]]\nmethod = "sequential"', r"\[\[protect\]\] number 1 has no variables"),
     "empty variables": ('[[protect]]\nvariables = []\nmethod = "sequential"', "variables is empty"),
     "no method": (SHORT, "number 1 has no method"),
-    "unknown method": (SHORT + 'method = "metod1"', "there is no method 'metod1'"),
-    "option of another method": (SEQ + "theta = 0.5", "there is no key 'theta'"),
+    "unknown method": (SHORT + 'method = "metod1"', "unknown method 'metod1'"),
+    "option of another method": (SEQ + "theta = 0.5", "unknown setting 'theta'"),
     "bound of another method": (METHOD1 + "posterior = 0.5\ntheta = 0.5", "method method1 takes no posterior"),
     "caps of another method": (SEQ + "caps = {f = 0.5}", "method sequential takes no caps"),
     "exclude from a matrix": (DESIGN + 'file = "d.json"\nexclude = ["f"]', "method design takes no exclude"),
@@ -175,7 +175,7 @@ BAD = {
     "theta": (METHOD1 + "theta = 1.5", "theta = 1.5 is out of range"),
     "xi": (INVERSE + "xi = 0", "xi = 0 is out of range"),
     "bound": (OPTIMAL + "parity = 0.5", "number 1: parity = 0.5 is out of range"),
-    "rho": (UNIFORM + "rho = [0.5, 0.1]", "no pair of probabilities"),
+    "rho": (UNIFORM + "rho = [0.5, 0.1]", "not a pair of probabilities"),
     "cost": (OPTIMAL + 'posterior = 0.9\ncost = "money"', "cost = 'money' is not allowed"),
     "orientation": (FIXED + "matrix = [[1, 0], [0, 1]]", "needs orientation"),
     "no matrix": (FIXED + 'orientation = "rows"', "needs matrix"),
@@ -200,7 +200,7 @@ BAD = {
     "exclude and cap": (GUESS + 'exclude = ["f"]\ncaps = {f = 0.5}', "has a cap"),
     "cap": (OPTIMAL + "caps = {f = 30}", "caps: f = 30 is out of range"),
     "exclude of several": (TWO + 'method = "sequential"\nexclude = ["f"]', "does not say which variable"),
-    "exclude of another": (SEQ + 'exclude = {age = ["old"]}', "no variable 'age'"),
+    "exclude of another": (SEQ + 'exclude = {age = ["old"]}', "unknown variable 'age'"),
     "caps of several": (TWO + 'method = "optimal"\ncaps = {f = 0.5}', "needs a single variable"),
     "protected twice": (
         SEQ + '[[protect]]\nvariables = "age"\nlinked = "sex"\nmethod = "sequential"',
@@ -209,7 +209,7 @@ BAD = {
     "empty rule": (SEQ + '[[rule]]\nvariable = "sex"', "says nothing"),
     "rule with two": (SEQ + '[[rule]]\nsteps = 1\nforbid = {sex = ["f"]}', "has forbid and"),
     "rule without variable": (SEQ + "[[rule]]\nsteps = 1", "has no variable"),
-    "rule with more": (SEQ + '[[rule]]\nforbid = {a = ["f"]}\nx = 1', "no key 'x'"),
+    "rule with more": (SEQ + '[[rule]]\nforbid = {a = ["f"]}\nx = 1', "unknown setting 'x'"),
     "forbid nothing": (SEQ + "[[rule]]\nforbid = {}", "names no label"),
     "steps": (SEQ + RULE + "steps = 0.5", "not a whole number"),
     "pairs": (SEQ + RULE + 'never = ["f"]', "not a list"),
@@ -237,7 +237,7 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
 
 
 def test_labels_are_those_of_the_codebook() -> None:
-    said = "there is no category 'x'"
+    said = "'x' is not a category"
     for entry, of in (('exclude = ["x"]', "exclude"), ("[[rule]]\nforbid = {sex = ['x']}", r"\[\[rule\]\] number 1")):
         with pytest.raises(UnknownCategoryError, match=f"{of} of 'sex': {said}"):
             read_plan(SEQ + entry + '\n[codebook]\nsex = ["f", "m"]')
@@ -325,9 +325,7 @@ def test_moves_that_rules_allow_and_labels_found_by_their_text() -> None:
 
 
 def test_an_unknown_label_is_named_in_one_line_but_none_of_the_file() -> None:
-    with quiet(
-        UnknownCategoryError, match="exclude: there is no category 'refusd'", values="'refused', 'yes'"
-    ) as found:
+    with quiet(UnknownCategoryError, match="exclude: 'refusd' is not a category", values="'refused', 'yes'") as found:
         find_levels(["refusd"], ["refused", "yes"], "exclude")
     assert "refused" not in found.value.hint
     assert unknown_label("refusd", ["refused"], "exclude", ["refused"]).hint == "did you mean 'refused'?"

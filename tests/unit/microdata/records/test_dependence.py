@@ -184,3 +184,32 @@ def test_pairs_of_columns_come_in_the_order_of_their_combinations(seed: int) -> 
     assert [*dependence.pairs_by_size(sizes, 20)] == every
     first = [*islice(dependence.pairs_by_size([3] * 100_000, 10**6), 2)]  # of five thousand million
     assert first == [(0, 1), (0, 2)]
+
+
+def test_what_follows_from_two_targets_together_is_counted_pair_by_pair() -> None:
+    """Of all pairs of records alike in both targets, the share alike in the column; a large error shows by chance."""
+    random = np.random.default_rng(11)
+    for noise, rows in [(0.0, 300), (0.2, 300), (1.0, 300), (0.0, 900)]:
+        v, w = random.integers(-1, 9, rows), random.integers(-1, 12, rows)
+        u = np.where(random.random(rows) < noise, random.integers(0, 20, rows), v + w)
+        counter = DependenceCounter(["u"], ["v", "w"], joint=[["v", "w"]])
+        for start in range(0, rows, 41):
+            part = slice(start, start + 41)
+            counter.add({"u": pa.array(u[part])}, {"v": v[part].astype(np.int32), "w": w[part].astype(np.int32)})
+        ((group, found),) = counter.facts()[0].shown_together
+        groups: dict[tuple[int, int], list[int]] = {}
+        for a, b, c in zip(v.tolist(), w.tolist(), u.tolist(), strict=True):
+            groups.setdefault((a, b), []).append(c)
+        shared = [each for each in groups.values() if len(each) > 1]
+        right = sum(len(each) * (max(Counter(each).values()) - 1) / (len(each) - 1) for each in shared)
+        everyone = [one for each in shared for one in each]
+        assert group == ("v", "w") and found.share == pytest.approx(right / len(everyone), abs=1e-12)
+        assert found.without == pytest.approx(max(Counter(everyone).values()) / len(everyone), abs=1e-12)
+        assert (found.gain > 0.99) == (noise == 0.0)
+
+
+def test_nothing_follows_from_targets_together_where_few_records_share_their_labels() -> None:
+    counter = DependenceCounter(["u"], ["v", "w"], joint=[["v", "w"]])
+    labels = np.arange(40, dtype=np.int32)
+    counter.add({"u": pa.array(labels)}, {"v": labels, "w": labels})
+    assert counter.facts()[0].shown_together == ()

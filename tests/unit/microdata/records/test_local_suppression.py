@@ -98,7 +98,7 @@ def test_impossible_ones_are_refused() -> None:
     table = CellTable.of(["sex"], {("m",): 1, ("w",): 1})
     refused(PlanError, "2 records", suppressed, table, LocalSuppression(k=3, keys=("sex",)))
     wide = CellTable.of([f"key{i}" for i in range(13)], {("a",) * 13: 5})
-    refused(PlanError, "13 keys", suppressed, wide, LocalSuppression(k=3, keys=wide.columns))
+    refused(PlanError, "13 key variables", suppressed, wide, LocalSuppression(k=3, keys=wide.columns))
     many = CellTable.of(["a", "b", "c"], {(i, i % 7, i % 5): 1 for i in range(3000)})
     refused(TooLargeError, "exact", suppressed, many, LocalSuppression(k=3, keys=many.columns, exact=True))
 

@@ -108,7 +108,7 @@ def test_what_was_met_is_told_also_of_value_labels(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_recoded_is_refused_and_what_need_not_is_left() -> None:
-    with pytest.raises(ParameterError, match="no number") as no_number:
+    with pytest.raises(ParameterError, match="not a number") as no_number:
         count_tables(recoded(MemoryTable(rows()), Recoding({"job": RECODES["age"]})), [("job",)])
     assert "baker" not in str(no_number.value)
     halves = Recoding({"age": Recode(top=Fraction("79.5"))})

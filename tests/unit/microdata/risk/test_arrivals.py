@@ -70,7 +70,7 @@ def test_a_key_that_never_changes_is_kept_and_a_large_product_refused(monkeypatc
     monkeypatch.setattr(module, "ENTRIES", 0)
     monkeypatch.setattr(product_module, "GRID", 4)
     stages = [stage_of([name], [(i,) for i in range(SIZES[name])], matrix(SIZES[name], rng).tolist()) for name in "ab"]
-    refused(TooLargeError, "possible cells", arrivals_of, stages, table(rng), ["a", "b"])
+    refused(TooLargeError, "possible combinations", arrivals_of, stages, table(rng), ["a", "b"])
 
 
 KEYS = ["region", "job", "age"]

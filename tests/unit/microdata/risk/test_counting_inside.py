@@ -80,5 +80,12 @@ def test_a_plan_that_such_a_column_breaks_is_refused(more: dict[str, list[str]])
     if more:
         assert assessed(rows_of(FOLLOWS), ("region", "country"), plan).file.seen == ()
         return
-    raised = refused(InfeasibleError, "keep a chance above", assessed, rows_of(FOLLOWS), ("region", "country"), plan)
+    raised = refused(
+        InfeasibleError,
+        "keep a probability of a correct match above",
+        assessed,
+        rows_of(FOLLOWS),
+        ("region", "country"),
+        plan,
+    )
     assert 'add drop = ["country"] or use linked' in raised.hint

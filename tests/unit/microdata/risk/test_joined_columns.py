@@ -85,7 +85,7 @@ def believed(
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *, scaled: bool, anywhere: bool, trust: tuple[float, ...] = (1,)) -> None:
-    """One attack alone: naive Bayes on single keys."""
+    """One attack alone: naive Bayes on single key variables."""
     scalings = [one for one in joined_columns.SCALINGS.items() if ("scaled" in one[0]) == scaled]
     looks = [one for one in joined_columns.LOOKS.items() if one[1] == anywhere]
     for name, value in (
@@ -108,7 +108,10 @@ def test_the_simulated_share_is_that_over_all_files_that_can_be_released(
     stage = released()
     joined, looks = simulated(stage), [*picks(stage, scaled, anywhere)]
     assert joined.people == FEW and joined.draws == 400 and joined.columns == ("v",) and joined.tried == 1
-    assert joined.attack.startswith("naive Bayes on single keys, exponent 1,") and ("scaled" in joined.attack) == scaled
+    assert (
+        joined.attack.startswith("naive Bayes on single key variables, exponent 1,")
+        and ("scaled" in joined.attack) == scaled
+    )
     right = sum(share * weight * people for _, share, weight, people in looks) / FEW
     assert abs(joined.right - right) < 4 * (right * (1 - right) / (400 * FEW)) ** 0.5
     reached, found, total = 0.0, 0.0, sum(weight * people for _, _, weight, people in looks)

@@ -70,8 +70,8 @@ def test_a_household_is_found_as_a_slow_twin_says_and_as_easily_as_its_members()
     assert release.risk.after.max_risk <= units.after.max_risk <= units.after.max_bound <= 1
     assert units.after.max_risk == pytest.approx(max(one_of(chance, release.file.members.units).values()))
     said = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
-    assert "At least one of the records with the same hid is found with a chance of up to" in said
-    assert "the limit is for single records" in said
+    assert "At least one of the records with the same hid is re-identified with a probability of up to" in said
+    assert "the limit applies to single records" in said
 
 
 def one_of(chances: Any, units: Any) -> dict[int, float]:
@@ -93,7 +93,7 @@ def test_the_worst_of_a_household_is_for_whoever_finds_most() -> None:
     assert told["covers_released_counts"] is True and told["worst_unit"] == units.worst_risk > units.max_risk
     assert told["worst_unit"] >= told["worst"]
     text = " ".join(" ".join(dry_run_report(release, [], source="f", plan="p")).split())
-    assert " % for someone who also compares all released counts" in text.replace("\u00a0", " ")
+    assert " % for an intruder who also compares all released counts" in text.replace("\u00a0", " ")
     known = {name: chance for name, chance in report.after.max_risk_by.items() if name != "released_counts"}
     unknown = replace(report, after=replace(report.after, max_risk_by=known))
     assert unknown.headline["covers_released_counts"] is False
@@ -158,7 +158,7 @@ def test_columns_of_the_household_show_together_who_belongs_to_it() -> None:
     data = people(300)
     keys, drop = ["sex", "hsize"], ["roof", "relat"]
     error = refused(PlanError, "hid", assessed, data, ["hsize"], keys, drop=drop)
-    assert "hsize can be counted again" in str(error.objects["found"])
+    assert "hsize can be recomputed by counting" in str(error.objects["found"])
     release = assessed(data, ["hsize"], keys, drop=drop, accept=["village"])
     units = release.risk.units
     assert {*units.seen_by} == {"village", "income"}

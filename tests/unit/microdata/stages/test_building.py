@@ -190,7 +190,7 @@ def test_counts_of_another_file_make_a_matrix_that_tells_nothing_of_this_one_and
     shift = matrix(stage) @ stage.counts - stage.counts
     np.testing.assert_allclose(shift, [-0.65, 1.45, -0.80], atol=1e-9)
     assert isinstance(stage.design, Sparse)
-    with pytest.raises(PlanError, match="another file does not keep this file's counts"):
+    with pytest.raises(PlanError, match="another file does not preserve this file's counts"):
         build_stages(ReleasePlan.of([{**protect, "invariance": "counts"}]), {("x",): table}, count_external(read))
     other = tmp_path / "last_year.csv"
     other.write_text("x\n" + "a\n" * 50 + "b\n" * 30)
@@ -234,7 +234,7 @@ def test_sums_of_weights_are_not_said_to_be_kept_by_methods_that_keep_counts(how
         ReleasePlan.of([{"variables": "x", **how, **more}], weights="w") for more in ({}, {"invariance": "weights"})
     ]
     unequal = {("x",): replace(table, weights=weights, squares=weights**2)}
-    raised = refused(PlanError, "does not keep the sums of weights of this file", build_stages, plans[1], unequal)
+    raised = refused(PlanError, "does not preserve the sums of weights of this file", build_stages, plans[1], unequal)
     assert "leave out invariance" in raised.hint
     assert build_stages(plans[0], unequal)[0].invariance == "counts"
     alike = {("x",): replace(table, weights=table.counts * 2.0, squares=table.counts * 4.0)}
@@ -295,7 +295,7 @@ REFUSED: dict[str, tuple[list[str], Counts, dict[str, Any], type[MaskwellError],
     ),
     "two categories of a matrix for one label": (
         *(["x"], {(1,): 3, (2,): 4}, fixed(matrix=np.eye(3).tolist(), categories=["1", "1.0", "2"])),
-        *(PlanError, "stand for one value", "1"),
+        *(PlanError, "denote one value", "1"),
     ),
 }
 

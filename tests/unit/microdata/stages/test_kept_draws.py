@@ -154,7 +154,9 @@ def test_a_second_step_needs_the_same_reports_and_a_match_holds_for_the_first_al
         if one.risk and one.risk.after
     )
     check_kept(assess_tables(tables(of_alone, rare), of_alone))
-    refused(InfeasibleError, "of being matched", check_kept, assess_tables(tables(of_both, rare), of_both))
+    refused(
+        InfeasibleError, "probability of a correct match", check_kept, assess_tables(tables(of_both, rare), of_both)
+    )
     rows = [["1/2", 0, 0], ["1/2", "1/2", 0], [0, "1/2", 1]]
     file = str(tmp_path / "design.json")
     save_design(Dense.of(rows, Categories.of(["a", "b", "c"]), Categories.of(["c", "b", "a"])), file)
@@ -177,7 +179,7 @@ def test_notes_say_what_kept_draws_tell() -> None:
     assert "proves that the true value changed" in told(job) and "kept by key" not in told(job, keyed=None)
     assert "kept by key" not in told({**job, "draws": "fresh"})
     again = told({**job, "again": "1/2"})
-    assert "proves" not in again and "many releases together tell the kept report" in again
+    assert "proves" not in again and "many releases together reveal the kept report" in again
     assert "internal/receipt.json" not in told(job)
     assert "internal/receipt.json" in told({"variables": "job", "method": "sequential"})
 

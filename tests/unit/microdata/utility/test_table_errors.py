@@ -265,12 +265,14 @@ def test_receipts_state_wider_errors_where_not_every_draw_is_released() -> None:
     (before,), (after,) = plain["tables"], wider["tables"]
     for name in ("bias", "error"):
         assert after["counts"][name] > before["counts"][name]
-    assert "drawn until it kept a limit" in " ".join(wider["advice"]) and "drawn until" not in " ".join(plain["advice"])
+    assert "redrawn until it met a disclosure limit" in " ".join(wider["advice"]) and "drawn until" not in " ".join(
+        plain["advice"]
+    )
     read = receipt_from_dict(wider)
     assert read.kept_share == pytest.approx(release.kept_share, abs=1e-4) and receipt_from_dict(plain).kept_share == 1
     drawn = release_table(data, plan, random=SeededRandom(1)).data
     bounds = [mw.Survey.from_release(drawn, receipt_from_dict(one)).shares("a", "b").estimate for one in (plain, wider)]
-    assert (bounds[1].bias > bounds[0].bias).all() and any("drawn until it kept" in flag for flag in bounds[1].flags)
+    assert (bounds[1].bias > bounds[0].bias).all() and any("redrawn until it met" in flag for flag in bounds[1].flags)
     assert (bounds[1].variance_parts[1] >= bounds[0].variance_parts[1]).all()
     sure = ReleasePlan.of([entry], keys=["a"], match="1", intruder="released-counts", demonstration=True)
     assert release_table(data, sure, random=SeededRandom(1)).release.kept_share == 1

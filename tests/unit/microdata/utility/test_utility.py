@@ -63,7 +63,7 @@ def test_two_categories_each_lose_the_determinants() -> None:
     assert pair.columns == ("x", "y") and pair.expected == pytest.approx(0.7 * 0.7 * pair.before)
     assert pair.kept == pytest.approx(0.49) and pair.after is None
     assert any("below 0.9" in flag for flag in found.flags)
-    assert any("apart from each other" in flag for flag in found.flags)
+    assert any("randomized separately" in flag for flag in found.flags)
 
 
 @together(
@@ -81,7 +81,7 @@ def test_columns_that_are_randomized_apart_are_told_once(columns: list[str], sai
         unchanged = np.eye(len(states))
         stages.append(stage_of((*variables,), states, unchanged, [1] * len(states), within=(*within,)))
     table = CellTable.of([*"abcde"], {(*"uuuuu",): 2, (*"vvvvv",): 2})
-    flags = [flag for flag in assess_utility([table], stages=stages).flags if "apart from each other" in flag]
+    flags = [flag for flag in assess_utility([table], stages=stages).flags if "randomized separately" in flag]
     assert [flag.rpartition(": ")[2] for flag in flags] == ([] if said is None else [said])
 
 
