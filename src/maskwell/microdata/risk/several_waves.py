@@ -156,7 +156,7 @@ class _Drawn:
         return cls(counts, np.array(own), columns, np.column_stack(codes), reached, cell, p)
 
     def seen_in(self, columns: Sequence[int]) -> SparseArrivals:
-        """Who arrives where for somebody who looks at these columns alone."""
+        """Who arrives where, for an intruder who looks at these columns only."""
         rows, of_report = distinct_rows([self.codes[:, i] for i in columns], len(self.codes))
         pairs, place = np.unique(of_report[self.report] * len(self.counts) + self.cell, return_inverse=True)
         row, cell = np.divmod(pairs, len(self.counts))
