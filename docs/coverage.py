@@ -1,6 +1,6 @@
 """The page docs/theory/coverage.md, how often intervals cover. Write it: python -m docs.coverage.
 
-Of plain counts nothing is simulated. Where one count determines a share, its binomial chances are summed; elsewhere those of
+Of plain counts nothing is simulated. Where one count gives a share, its binomial chances are summed; elsewhere those of
 all counts that n respondents can give. Surveys with clusters and weights are simulated, with a fixed seed.
 """
 
