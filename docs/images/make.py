@@ -161,7 +161,9 @@ def released(**protect: object) -> Release:
     rows = survey["people"](np.random.default_rng(2026))
     file = dict(zip([*keys, "income", "weight"], zip(*(row[1:7] for row in rows), strict=True), strict=True))
     protect = {"variables": keys, "method": "mixing", **protect}
-    plan = ReleasePlan.of([protect], keys=keys, sensitive=["income"], match="0.5", intruder="all-columns")
+    plan = ReleasePlan.of(
+        [protect], keys=keys, sensitive=["income"], weights="weight", match="0.5", intruder="all-columns"
+    )
     return dry_run({name: [*column] for name, column in file.items()}, plan).release
 
 

@@ -325,7 +325,8 @@ _MISSING = {
 _FILLED = "chosen by its values, not by its name: it makes the most records unique"
 _LEFT = (
     "An intruder may know these, too. They are left out because too many records would be unique with one of them (the"
-    " share is in brackets), or because a key follows from them"
+    " share is in brackets), or because a key follows from them. They are published as they are, and the limit does not"
+    " count on anybody knowing them: drop or coarsen those that an intruder may know"
 )
 _PUBLISHED = ("weights", "few", "many", "numbers", "constant")
 _VAST = "Too many categories to randomize; group them (100 are plenty), or drop the column"
