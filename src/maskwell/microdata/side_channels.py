@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -48,6 +48,7 @@ _ALONE = {"value": "", "size": " by counting", "place": " by place"}
 # Cells of keys and side channels up to which the risk is computed; beyond, it is bounded by the smallest cell
 MOST_CELLS = 20_000
 SHOWN = 60
+ORIGINALS = "follows originals"  # of notes: of a column that shows changes, by values before they were recoded
 WARNINGS = (
     ("identifies", "{found}; coarsen {names}, or drop {them}"),
     (
@@ -57,6 +58,10 @@ WARNINGS = (
     (
         "shows changes",
         "unchanged columns show which values were changed: {found}; name {names} in linked, or drop {them}",
+    ),
+    (
+        ORIGINALS,
+        "unchanged columns show which values were changed: {found}; coarsen {names}, or drop {them}",
     ),
     ("shows units", "{found}; coarsen {names}, or drop {them}"),
 )
@@ -82,6 +87,7 @@ class SideChannel:
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value
     together: tuple[str, ...] = ()  # All columns that it follows from, where these are several
+    original: bool = False  # Whether it follows from their values before they were recoded
     told: tuple[str, ...] = ()  # Of units that show: what follows for protected columns, in words
     # Whether it is beyond the limit, and whether the plan accepts it
     refused: bool = False
@@ -101,13 +107,14 @@ class SideChannel:
             others = f" with {self.by}" if self.by != "value" else ""
             shows = f"{name}{others} shows for {share} of records which others have the same {self.of}"
         known = [shorten(each, 30) for each in self.together or (self.of or "",)]
+        before = "the original values of " if self.original else ""
         alone, rare = "have a unique value", f"right for {share} of its records"
         told = {
             "identifies": alone if self.size <= 2 else f"share their value with fewer than {self.size - 1:,} others",
             "copies": f"{name} has one value for each value of {self.of}, which is not published",
             "restores rare": f"a rare value of {self.of} can be inferred from {name} ({rare})",
             "restores some": f"{self.of} is certain from {name} for {share} of records",
-            "shows changes": f"{name} follows from {listed(known, len(known), SHOWN)} for {share} of records",
+            "shows changes": f"{name} follows from {before}{listed(known, len(known), SHOWN)} for {share} of records",
             "shows units": "; ".join([shows, *self.told]),
         }
         told["identifies"] = f"{name} identifies records: {share} {told['identifies']}"
@@ -182,9 +189,14 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
         ids=sorted(plan.unpublished, key=lambda name: name != plan.id),
         missing=plan.missing == "category",
         ordered=plan.order == "kept",
-        joint=[one.variables for one in plan.protections],
+        joint=changed_together(plan),
         unit=plan.unit,
     )
+
+
+def changed_together(plan: ReleasePlan) -> list[tuple[str, ...]]:
+    """The variables of each protection."""
+    return [one.variables for one in plan.protections]
 
 
 def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[SideChannel, ...]:
@@ -289,6 +301,17 @@ class _Judge:
             if at_least(one.gain, FOLLOWS) and not singly and facts.column not in self._within(group[0]):
                 of = next((name for name in group if name in self._plan.keys), group[0])
                 yield self._made(facts, "shows changes", of, one.share, together=group)
+        if not singly and not any(at_least(one.gain, FOLLOWS) for _, one in facts.shown_together):
+            yield from self._follows_originals(facts, told)
+
+    def _follows_originals(self, facts: ColumnFacts, told: Mapping[str, float]) -> Iterator[SideChannel]:
+        """The fewest original columns that a column follows from, unless it restores one of them."""
+        for group, one in sorted(facts.shown_before, key=lambda each: len(each[0])):
+            of = next((name for name in group if name in self._plan.keys), group[0])
+            restored = any(at_least(told.get(name, 0.0), FOLLOWS) for name in group)
+            if at_least(one.gain, FOLLOWS) and not restored and facts.column not in self._within(of):
+                yield self._made(facts, "shows changes", of, one.share, together=group, original=True)
+                return
 
     def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
         accepted = facts.column in self._plan.accept
@@ -397,7 +420,7 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
         yield f"accepted by the plan: {'; '.join(accepted)}"
     left = [one for one in found if not one.accepted]
     for kind, words in WARNINGS:
-        if some := [one for one in left if one.kind.startswith(kind)]:
+        if some := [one for one in left if (ORIGINALS if one.original else one.kind).startswith(kind)]:
             columns = [*dict.fromkeys(shorten(one.column, 30) for one in some)]
             shown, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
             yield words.format(

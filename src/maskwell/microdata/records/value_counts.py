@@ -62,6 +62,8 @@ class ColumnFacts:
     shown: tuple[Restored, ...] = ()
     # The same of columns that are changed together, none of which tells the value alone
     shown_together: tuple[tuple[tuple[str, ...], Restored], ...] = ()
+    # The same of original values of columns that are recoded, and of others that are changed together with these
+    shown_before: tuple[tuple[tuple[str, ...], Restored], ...] = ()
     stands_for: tuple[str, ...] = ()  # Columns that have one value for each of its values, and the other way round
     records: int = 0  # All records of the file
 
