@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
-from maskwell.core.groups import joined_columns
+from maskwell.core.groups import NumberedColumn, joined_columns
 from maskwell.core.verdicts import at_least
 from maskwell.engines.arrow_arrays import ANY
 from maskwell.engines.column_codes import numbered_columns
@@ -16,6 +16,9 @@ from maskwell.engines.rows import Rows
 from maskwell.microdata.records.dependence import CELLS, FEWEST_CELLS, RECORDS_PER_LABEL
 from maskwell.microdata.records.recoding import Recode, Recoding
 from maskwell.microdata.records.value_counts import MOST_CELLS, ColumnFacts, LabelCodes, Restored, ValueCounter
+
+# Values that are counted, of all columns beside all sets of others; of more rows every second, third, ... one is taken
+MOST_COUNTED = 1 << 30
 
 
 def with_originals(
@@ -29,27 +32,36 @@ def with_originals(
     ``together`` are columns that are changed together. Of these all are looked at, every pair, and every one alone,
     where one of them is recoded.
     """
-    shown = _followed(records, recodes, together, [one.column for one in facts])
+    rows = max((one.records for one in facts), default=0)
+    shown = _followed(records, recodes, together, [one.column for one in facts], rows)
     return [replace(one, shown_before=tuple(shown.get(one.column, ()))) for one in facts]
 
 
 def _followed(
-    records: Rows, recodes: Mapping[str, Recode], together: Sequence[Sequence[str]], columns: Sequence[str]
+    records: Rows,
+    recodes: Mapping[str, Recode],
+    together: Sequence[Sequence[str]],
+    columns: Sequence[str],
+    rows: int,
 ) -> dict[str, list[tuple[tuple[str, ...], Restored]]]:
     groups = [*dict.fromkeys(group for names in together for group in _groups(names, recodes))]
-    if not groups or not columns:
+    if not groups or not columns or not rows:
         return {}
     limit = min(MOST_CELLS, max(FEWEST_CELLS, CELLS // (len(groups) * len(columns))))
     counters = {group: ValueCounter(limit) for group in groups}
+    step = -(-rows * len(groups) * len(columns) // MOST_COUNTED)
     names = [*dict.fromkeys([*columns, *(name for group in groups for name in group)])]
     moved = {name for each in together for name in each}
     as_published = Recoding({name: recode for name, recode in recodes.items() if name not in moved})
     with records.with_view(as_published).open_stored([*moved]) as source:
         places = find_columns(source.schema, names, str(records), ANY)
+        before = 0
         for batch in source.batches():
             if not len(batch):
                 continue
-            numbered = numbered_columns({name: batch.column(at) for name, at in zip(names, places, strict=True)})
+            part, before = slice(-before % step, None, step), before + len(batch)
+            read = numbered_columns({name: batch.column(at) for name, at in zip(names, places, strict=True)})
+            numbered = {name: NumberedColumn(one.places[part], one.numbers) for name, one in read.items()}
             beside = {
                 name: LabelCodes(numbered[name].places, len(numbered[name].numbers), numbered[name].numbers)
                 for name in columns
