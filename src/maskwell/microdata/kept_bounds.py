@@ -27,6 +27,7 @@ from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.side_channels import ORIGINAL
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 from maskwell.notes import Note
 
@@ -394,7 +395,7 @@ def _match_hint(release: AnyRelease) -> str:
     if release.file.seen:
         names = json.dumps([*release.file.seen], ensure_ascii=False)
         show = "shows" if len(release.file.seen) == 1 else "show"
-        way = "coarsen" if any(one.original for one in release.file.channels) else "use linked"
+        way = "coarsen" if any(one.by == ORIGINAL for one in release.file.channels) else "use linked"
         whole = f"{', '.join(release.file.seen)} {show} which records moved: add drop = {names} or {way}"
         return whole if len(whole) <= HINT else f"unchanged columns show which records moved: drop them, or {way}"
     if any(one.how.by_unit and {*one.moved} & {*plan.keys} for one in plan.protections):

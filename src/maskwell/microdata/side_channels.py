@@ -18,7 +18,7 @@ from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.dependence import DependenceCounter, UnitFacts
 from maskwell.microdata.records.unit_rows import UnitMembers
-from maskwell.microdata.records.value_counts import ColumnFacts, Restored
+from maskwell.microdata.records.value_counts import ColumnFacts, Restored, gain_of
 from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import Stage, needed_columns
 
@@ -42,13 +42,13 @@ ALIKE = 0.99
 # Records of a household: how many on average at least, and how many at most where nine in ten records live
 UNIT_SIZE, MOST_MEMBERS = 1.2, 15
 FOLLOWS = 0.9
+ORIGINAL = "original values"  # a column follows from columns as they were before a recode
 # How one column alone restores another, in few words
-_ALONE = {"value": "", "size": " by counting", "place": " by place"}
+_ALONE = {"value": "", "size": " by counting", "place": " by place", ORIGINAL: ""}
 
 # Cells of keys and side channels up to which the risk is computed; beyond, it is bounded by the smallest cell
 MOST_CELLS = 20_000
 SHOWN = 60
-ORIGINALS = "follows originals"  # of notes: of a column that shows changes, by values before they were recoded
 WARNINGS = (
     ("identifies", "{found}; coarsen {names}, or drop {them}"),
     (
@@ -60,12 +60,12 @@ WARNINGS = (
         "unchanged columns show which values were changed: {found}; name {names} in linked, or drop {them}",
     ),
     (
-        ORIGINALS,
+        ORIGINAL,
         "unchanged columns show which values were changed: {found}; coarsen {names}, or drop {them}",
     ),
     ("shows units", "{found}; coarsen {names}, or drop {them}"),
 )
-"""Notes on columns that are published nevertheless, by the start of the kind of their disclosure."""
+"""Notes on columns that are published nevertheless, by the start of the kind, or by ``ORIGINAL``."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,11 @@ class SideChannel:
     # Share of the records that are identified or restored, and restored by the best guess without the column
     share: float
     without: float = 0.0
-    gain: float = 0.0  # Of the values that would be guessed wrong without the column, the share that it corrects
-    # What restores: "value", "size", "place", or a second column
+    # What restores: "value", "size", "place", or a second column; or "original values", before columns were recoded
     by: str = "value"
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value
     together: tuple[str, ...] = ()  # All columns that it follows from, where these are several
-    original: bool = False  # Whether it follows from their values before they were recoded
     told: tuple[str, ...] = ()  # Of units that show: what follows for protected columns, in words
     # Whether it is beyond the limit, and whether the plan accepts it
     refused: bool = False
@@ -107,7 +105,7 @@ class SideChannel:
             others = f" with {self.by}" if self.by != "value" else ""
             shows = f"{name}{others} shows for {share} of records which others have the same {self.of}"
         known = [shorten(each, 30) for each in self.together or (self.of or "",)]
-        before = "the original values of " if self.original else ""
+        before = f"the {ORIGINAL} of " if self.by == ORIGINAL else ""
         alone, rare = "have a unique value", f"right for {share} of its records"
         told = {
             "identifies": alone if self.size <= 2 else f"share their value with fewer than {self.size - 1:,} others",
@@ -140,7 +138,7 @@ class SideChannel:
             "kind": self.kind,
             "of": self.of,
             "share": self.share,
-            **({"without": self.without, "gain": self.gain, "by": self.by} if restores else {}),
+            **({"without": self.without, "gain": gain_of(self.share, self.without), "by": self.by} if restores else {}),
             "accepted": self.accepted,
             "words": self.words,
         }
@@ -310,7 +308,7 @@ class _Judge:
             of = next((name for name in group if name in self._plan.keys), group[0])
             restored = any(at_least(told.get(name, 0.0), FOLLOWS) for name in group)
             if at_least(one.gain, FOLLOWS) and not restored and facts.column not in self._within(of):
-                yield self._made(facts, "shows changes", of, one.share, together=group, original=True)
+                yield self._made(facts, "shows changes", of, one.share, together=group, by=ORIGINAL)
                 return
 
     def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
@@ -342,7 +340,7 @@ class _Judge:
             told = at_least(best.gain, NOTED_GAIN)
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or at_most(rare, MOST_GAIN)):
-                more = {"without": best.without, "gain": best.gain, "by": best.by}
+                more = {"without": best.without, "by": best.by}
                 yield self._made(facts, "restores", target, best.share, refused=refused, **more)
             elif above(rare, MATCH_GAIN):
                 yield self._made(facts, "restores rare", target, rare, refused=above(rare, MOST_GAIN))
@@ -420,7 +418,7 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
         yield f"accepted by the plan: {'; '.join(accepted)}"
     left = [one for one in found if not one.accepted]
     for kind, words in WARNINGS:
-        if some := [one for one in left if (ORIGINALS if one.original else one.kind).startswith(kind)]:
+        if some := [one for one in left if (ORIGINAL if one.by == ORIGINAL else one.kind).startswith(kind)]:
             columns = [*dict.fromkeys(shorten(one.column, 30) for one in some)]
             shown, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
             yield words.format(
