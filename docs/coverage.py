@@ -1,6 +1,6 @@
 """The page docs/theory/coverage.md, how often intervals cover. Write it: python -m docs.coverage.
 
-Of plain counts nothing is simulated. Where one count tells a share, its binomial chances are summed; elsewhere those of
+Of plain counts nothing is simulated. Where one count gives a share, its binomial chances are summed; elsewhere those of
 all counts that n respondents can give. Surveys with clusters and weights are simulated, with a fixed seed.
 """
 
@@ -44,7 +44,7 @@ JAR = Dense.of([["0.7", "0.1", "0.15"], ["0.2", "0.8", "0.15"], ["0.1", "0.1", "
 
 @dataclass(frozen=True)
 class OneCount:
-    """A design where one count tells each share; ``share`` is the true one at which coverage is shown."""
+    """A design where one count determines each share; ``share`` is the true one at which coverage is shown."""
 
     name: str
     design: Design

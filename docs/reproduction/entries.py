@@ -55,7 +55,7 @@ class Number:
 
     @property
     def shown(self) -> str:
-        """Ours with a digit more than is printed, or as many as tell which way it is rounded; as printed where equal.
+        """Ours with a digit more than is printed, or as many as decide which way it is rounded; as printed where equal.
 
         >>> Number("Table 1", "a cell", "0.2271", 0.2271468).shown
         '0.227147'
@@ -117,7 +117,7 @@ class Erratum:
     printed, right
         What stands there, and what is right.
     check, holds
-        What was computed to tell, and whether it came out so.
+        What was computed to decide, and whether it agrees.
     """
 
     key: str

@@ -28,7 +28,7 @@ class VarianceCell:
 
 @dataclass(frozen=True)
 class MatchCell:
-    """A cell of Table 2: l, categories, what is printed, and what is computed; nothing where there is no design."""
+    """A cell of Table 2: l, categories, what is printed, and what is computed; nothing without a design."""
 
     diversity: int
     k: int

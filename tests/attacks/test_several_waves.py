@@ -23,6 +23,8 @@ from maskwell.errors import ParameterError, PublishError
 from maskwell.microdata.publication import release_into
 from maskwell.microdata.records.row_releaser import draws_of
 from maskwell.microdata.risk import several_waves
+from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.identity_disclosure import risks_of
 from maskwell.reports.text.release_report import release_report
 
 EACH = 20
@@ -117,7 +119,7 @@ def test_without_the_earlier_file_or_above_the_limit_a_plan_is_refused_and_each_
         ParameterError, "no earlier release", released, "two.csv", "x", plan_of(), earlier_files=["two.csv"], **carried
     )
     carried |= {"earlier_files": ["one.csv"]}
-    above = refused(PublishError, "has all releases", released, "two.csv", "two", plan_of(accept=()), **carried)
+    above = refused(PublishError, "links all releases", released, "two.csv", "two", plan_of(accept=()), **carried)
     assert above.objects["linked"]["one_look"] > 0.1
     accepted = released("two.csv", "two", plan_of(), **carried)
     assert accepted.linked is not None and accepted.linked.accepted
@@ -142,6 +144,57 @@ def test_the_same_file_again_needs_no_earlier_file_and_finds_what_one_release_fi
     assert first.linked is None and second.linked is not None and first.risk is not None
     assert first.risk.after is not None and second.file.seen == ("part",) * follows
     assert second.linked.one_look == pytest.approx(first.risk.after.max_risk_any_release, abs=1e-12)
+
+
+def test_a_column_that_follows_from_a_key_is_seen_also_where_only_the_earlier_release_had_it(place: Path) -> None:
+    people(1, 0, "one.csv")
+    lines = Path("one.csv").read_text(encoding="utf-8").splitlines()
+    north = [f"{line},{'north' if line.split(',')[1] in 'abcdeg' else 'south'}" for line in lines[1:]]
+    Path("one.csv").write_text("\n".join([f"{lines[0]},part", *north, ""]), encoding="utf-8")
+    protect = [{"variables": ["region", "sex"], "method": "method1", "theta": "0.5"}]
+    plans = [
+        ReleasePlan.of(protect, keys=["region", "sex"], id="pid", dataset="people", drop=d) for d in ([], ["part"])
+    ]
+    first, second = (released("one.csv", folder, plan) for folder, plan in zip(("one", "two"), plans, strict=True))
+    assert second.linked is not None and second.linked.one_look is not None
+    assert first.risk is not None and first.risk.after is not None and second.risk is not None
+    known = first.risk.after.max_risk_any_release
+    assert second.risk.after is not None and second.risk.after.max_risk_any_release < known
+    assert second.linked.one_look >= known - 1e-12
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_key_that_another_release_has_unchanged_is_seen_there(place: Path, order: int) -> None:
+    """One release has the region randomized, and sex as it is; the other both: a look at all of that."""
+    counts = {("a", "f"): 30, ("a", "m"): 25, ("b", "f"): 40, ("b", "m"): 4, ("c", "f"): 30, ("c", "m"): 25}
+    rows = enumerate(cell for cell, n in counts.items() for _ in range(n))
+    with Path("one.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("pid", "region", "sex"), *((i, *cell) for i, cell in rows)])
+    named: dict[str, Any] = {"id": "pid", "dataset": "people"}
+    plans = [
+        ReleasePlan.of([{"variables": names, "method": "uniform", "gamma": 3}], keys=names, **named)
+        for names in (["region"], ["region", "sex"])
+    ]
+    for i, plan in enumerate(plans[::order]):
+        linked = released("one.csv", f"r{i}", plan, draw_anew=True).linked
+    cells = [*counts]
+    P = [
+        [(3 if z == x[0] else 1) / 5 * (sex == x[1]) * (3 if both == x else 1) / 8 for x in cells]
+        for z in "abc"
+        for sex in "fm"
+        for both in cells
+    ]
+    own = {cell: i for i, cell in enumerate(cells)}
+    arrivals = SparseArrivals.of(
+        np.array([*counts.values()]),
+        np.array([["abc".index(x[0]) * 12 + "fm".index(x[1]) * 6 + own[x]] for x in cells]).ravel(),
+        len(P),
+        *(
+            np.array(part)
+            for part in zip(*((i, j, p) for i, one in enumerate(P) for j, p in enumerate(one)), strict=True)
+        ),
+    )
+    assert linked is not None and linked.one_look == pytest.approx(risks_of(arrivals).any_release.max(), abs=1e-12)
 
 
 def test_the_command_prints_the_figure_in_dry_runs_json_and_receipts(place: Path) -> None:

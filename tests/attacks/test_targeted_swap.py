@@ -151,6 +151,30 @@ def test_the_reported_chance_is_reached() -> None:
     refused(InfeasibleError, "4 of 4 records keep a probability of a correct match above 0.2", mw.release, data, tight)
 
 
+def test_an_intruder_who_knows_how_pools_are_made_finds_no_more_than_is_reported() -> None:
+    """Who was at risk depends on y, which is no key here: one released file proves that a household was in B1."""
+    truth, plan = ("A2", "A1", "B1", "A1"), planned(AREAS, k=2, size=2, rate="1")
+    law: dict[tuple[str, ...], Counter[tuple[str, ...]]] = defaultdict(Counter)
+
+    def file_of(regions: tuple[str, ...]) -> Data:
+        nuts = [one[0] for one in regions]
+        return {"hid": [0, 1, 2, 3], "nuts": nuts, "lau": [*regions], "size": [1] * 4, "y": ["x", "y", "x", "x"]}
+
+    for regions in {*permutations(truth)}:  # whatever the order of chance, the pools are these
+        ways = [*arrangements(file_of(regions), pools_of(file_of(regions), plan))]
+        for one in ways:
+            law[tuple(one[hid][1] for hid in range(4))][regions] += 24 // len(ways)
+    chances = [
+        sum(times for regions, times in law[seen].items() if regions[hid] == "B1") / law[seen].total()
+        for seen in law
+        if law[seen][truth]
+        for hid in range(4)
+    ]
+    report, _ = risks(file_of(truth), plan)
+    assert max(chances) == 1
+    assert report.after is not None and report.after.max_risk >= max(chances) - 1e-12
+
+
 def test_deals_are_even_over_all_arrangements() -> None:
     """Of 4,800 deals each of the 24 arrangements has 200 on average; chi-square beyond 80 has a chance of 3e-8."""
     source, cells, codes = mw.SeededRandom(7), np.zeros(4, dtype=np.int64), np.arange(4)

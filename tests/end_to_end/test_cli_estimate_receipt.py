@@ -75,7 +75,10 @@ def test_tables_for_a_paper(made: Written, style: str) -> None:
         (["--columns", "rof"], "no column 'rof'"),
         (["--columns", "roof", "--weights", "region"], "column 'region': the value in data row 1 is not a number"),
         (["--columns", "roof", "--strata", "sex"], "the values of 'sex' were randomized"),
-        (["--columns", "roof", "--population", "900"], "--population with a matrix that is withheld"),
+        (
+            ["--columns", "roof", "--population", "900"],
+            "--population cannot be combined with a matrix that is withheld",
+        ),
         (["--columns", "roof", "--method", "ml"], "--method ml"),
         (["--columns", "roof", "--interval", "score"], "interval"),
         (["--plot", "x.svg"], "--plot draws one table only"),

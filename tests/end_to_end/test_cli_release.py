@@ -206,7 +206,7 @@ def test_what_is_missing_is_asked_for(csv: Path) -> None:
             '[[rule]]\nforbid = { sex = ["f"], age = ["65+"] }\n[[protect]]',
             "number 1: a combination of sex and age that it forbids occurs",
         ),
-        ("[[protect]]", '[[rule]]\nforbid = { sex = ["x"], age = ["65+"] }\n[[protect]]', "no category 'x'"),
+        ("[[protect]]", '[[rule]]\nforbid = { sex = ["x"], age = ["65+"] }\n[[protect]]', "'x' is not a category"),
         ("[release]", "[release", "not TOML"),
         ("[[protect]]", '[codebook]\nsex = ["f"]\n[[protect]]', "1 value is not in its codebook"),
     ],

@@ -8,7 +8,7 @@ is the target with the same probability. Records, or units whose records are see
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -175,11 +175,15 @@ def best_one_look(world: World, keys: Sequence[int] | None = None) -> float:
     columns = range(len(world.agents[0].law[0][0][0]))
     others = [] if keys is None else [place for place in columns if place not in keys]
     left_out = [out for n in range(len(others) + 1) for out in combinations(others, n)]
-    return max(_best_one_look(_coarser(world, [place for place in columns if place not in out])) for out in left_out)
+    return max(look_at(world, [place for place in columns if place not in out]) for out in left_out)
+
+
+def look_at(world: World, seen: Sequence[int]) -> float:
+    """The largest one where only some of the released columns are looked at."""
+    return _best_one_look(_coarser(world, seen))
 
 
 def _coarser(world: World, seen: Sequence[int]) -> World:
-    """The same agents where only some of the released columns are looked at."""
     agents = []
     for agent in world.agents:
         law: dict[Outcome, float] = {}
@@ -187,7 +191,7 @@ def _coarser(world: World, seen: Sequence[int]) -> World:
             part = tuple(tuple(row[i] for i in seen) for row in outcome)
             law[part] = law.get(part, 0.0) + p
         agents.append(Agent(agent.keys, tuple(law.items())))
-    return World(agents, world.shown)
+    return replace(world, agents=agents)
 
 
 def _best_one_look(world: World) -> float:

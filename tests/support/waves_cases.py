@@ -13,11 +13,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from tests.support.granted import Agent, World, best_given_all, best_one_look
+from tests.support.granted import Agent, Outcome, World, best_given_all, look_at
 
 from maskwell import KeyedRandom, Release, ReleasePlan
 from maskwell.errors import InfeasibleError, MaskwellError, PublishError
@@ -170,14 +170,15 @@ def _judged(case: Case, releases: Sequence[Release], drawn: Sequence[Mapping[int
     at = [case.columns.index(name) for name in case.keys]
     laws = {truth: law_of(truth, waves) for truth in {*truths.values()}}
     known = {pid: tuple(() if row is None else tuple(row[i] for i in at) for row in truths[pid]) for pid in people}
+    laws = {truth: tuple((_flat(seen, case), p) for (seen,), p in law) for truth, law in laws.items()}
     agents = [Agent((known[pid],), laws[truths[pid]]) for pid in people]
     world = World(agents, shown=False)
-    released = [(tuple(file.get(pid, ()) for file in drawn),) for pid in people]
-    one, counts = best_one_look(world), best_given_all(world, released)
+    released = [_flat(tuple(file.get(pid, ()) for file in drawn), case) for pid in people]
+    one, counts = _best_look(world), best_given_all(world, released)
     alone = 0.0
     for t in range(len(waves)):
         of_file = [Agent((known[pid][t] or NOBODY,), laws[truths[pid]]) for pid in people]
-        alone = max(alone, best_one_look(_Known(of_file, shown=False)))
+        alone = max(alone, _best_look(_Known(of_file, shown=False)))
     fault = ""
     if one > linked.one_look + SLACK or (not _others(case) and abs(one - linked.one_look) > SLACK):
         fault = f"one look {one:.6f}, printed {linked.one_look:.6f}"
@@ -188,6 +189,17 @@ def _judged(case: Case, releases: Sequence[Release], drawn: Sequence[Mapping[int
     elif not case.accepts and case.release and one > float(case.plan.match or 1) + SLACK:
         fault = f"one look {one:.6f}, limit {case.release['match']}"
     return Tried("kept", fault, (one, alone, counts))
+
+
+def _flat(seen: Sequence[Row], case: Case) -> Outcome:
+    """The columns of all files in one row, where a person is in no file nobody."""
+    return (tuple(value for row in seen for value in (row or NOBODY * len(case.columns))),)
+
+
+def _best_look(world: World) -> float:
+    """The best one look at some columns of some files."""
+    columns = range(len(world.agents[0].law[0][0][0]))
+    return max(look_at(world, some) for n in range(1, len(columns) + 1) for some in combinations(columns, n))
 
 
 def _others(case: Case) -> bool:

@@ -27,6 +27,7 @@ from maskwell.microdata.plans.region_pools import pooled
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
+from maskwell.microdata.records.dependence import DependenceCounter
 from maskwell.microdata.records.original_values import with_originals
 from maskwell.microdata.records.recoding import Further, Recoding, recoded, recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
@@ -255,7 +256,8 @@ class TrueFile:
     # By the columns of protections, what the other published columns tell of them
     fits: ColumnFits = field(default_factory=dict)
     others: tuple[str, ...] = ()  # Columns that are published as they are
-    # Those that follow from a key: whoever knows the key knows them, and sees which records moved
+    # Those that follow from a key: whoever knows the key knows them, and sees which records moved; and those by which
+    # pools were made
     seen: tuple[str, ...] = ()
     units: TrueUnits | None = None  # Where the plan names units
     channels: tuple[SideChannel, ...] = ()  # What unchanged columns give away
@@ -339,10 +341,7 @@ def read_true_file(
 
     ``original`` are the same rows where ``records`` cannot be read without their recodes.
     """
-    made = plan.recodes or plan.rules or plan.suppress or any(one.pool for one in plan.protections)
-    recoding = recoding_of(records) if made else None
-    names = records.schema.names
-    beside = dependence_counter(plan, [name for name in names if recoding is None or name not in recoding.further])
+    recoding, beside = _recoding(records, plan), _beside(records, plan)
     described = _described(plan, beside.columns)
     counted = count_records(records, plan, tables_of(plan), progress, beside, described)
     tables = {columns: table for columns, table in counted.items() if columns not in described}
@@ -351,7 +350,7 @@ def read_true_file(
     fits = column_fits(records, plan, tables, beside.columns)
     facts = with_originals(beside.facts(), original or records, plan.recodes, changed_together(plan))
     channels = side_channels(plan, facts)
-    seen = following_columns(plan, channels)
+    seen = tuple(dict.fromkeys([*following_columns(plan, channels), *_pooled_by(plan)]))
     if seen:
         tables = {**tables, **{columns: count(columns) for columns in tables_with(plan, tables, seen)}}
     units, of_units = beside.unit_facts(), None
@@ -388,6 +387,35 @@ def read_true_file(
         further=() if recoding is None else tuple(recoding.further),
         notes=tuple(notes),
     )
+
+
+def following(records: Rows, plan: ReleasePlan) -> Columns:
+    """The unchanged columns that follow from a key, of records that :func:`prepared` gave."""
+    if not plan.keys:
+        return ()
+    beside = _beside(records, plan)
+    count_records(records, plan, [risk_columns(plan)], beside=beside)
+    return following_columns(plan, side_channels(plan, beside.facts()))
+
+
+def _pooled_by(plan: ReleasePlan) -> list[str]:
+    """Published columns, besides the keys, by which units are at risk and so are pooled: they say who was where."""
+    if not plan.keys:
+        return []
+    named = [name for one in plan.protections if one.pool for name in one.how.named_columns["risk"]]
+    return [name for name in named if name not in (*plan.keys, *plan.randomized, *plan.unpublished)]
+
+
+def _recoding(records: Rows, plan: ReleasePlan) -> Recoding | None:
+    made = plan.recodes or plan.rules or plan.suppress or any(one.pool for one in plan.protections)
+    return recoding_of(records) if made else None
+
+
+def _beside(records: Rows, plan: ReleasePlan) -> DependenceCounter:
+    """What follows the unchanged columns through the records."""
+    recoding = _recoding(records, plan)
+    further = {} if recoding is None else recoding.further
+    return dependence_counter(plan, [name for name in records.schema.names if name not in further])
 
 
 def _joint_members(

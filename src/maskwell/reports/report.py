@@ -293,7 +293,7 @@ def in_html(text: str) -> str:
     return html.escape(visible_lines(text)).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
 
 
-def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int, widest: int) -> list[str]:
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1, widest: int = 40) -> list[str]:
     """Lines of a table: names in the first columns to the left, the others aligned on the decimal point."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     columns = [[*column] for column in zip(*rows, strict=True)] or [[] for _ in header]

@@ -210,7 +210,7 @@ def test_a_file_is_drawn_until_it_keeps_the_limit_against_all_counts(monkeypatch
     assert not is_kept_as_drawn(never, risk, 1, last=False)
     with pytest.raises(
         InfeasibleError,
-        match=r"after 3 draws, an intruder who compares all counts matches a record .* probability of 0\.61",
+        match=r"after 3 draws, an intruder comparing all counts is right with probability 0\.61",
     ):
         is_kept_as_drawn(never, risk, 3, last=True)
     refused(InfeasibleError, "in the drawn file, an intruder", is_kept_as_drawn, never, risk, 1, last=True)

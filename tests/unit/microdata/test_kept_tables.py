@@ -370,7 +370,7 @@ def test_a_table_of_one_protection_within_a_column_that_another_randomizes_is_no
     ages, regions = ({"variables": [name], "method": "method1", "theta": "1/3"} for name in ("age", "region"))
     data, release = people(400, 3, 4, 5), {"demonstration": True}
     apart = [ages, regions | {"within": ["age", "sex"]}]
-    with pytest.raises(InfeasibleError, match="region, sex cannot be kept exactly") as refused:
+    with pytest.raises(InfeasibleError, match="region, sex cannot be preserved exactly") as refused:
         released(data, {"release": release | {"keep": [["region", "sex"]]}, "protect": apart})
     keep = [{"table": ["region", "sex"], "within": refused.value.objects["nearest"]}]
     released(data, {"release": release | {"keep": keep}, "protect": apart})

@@ -98,7 +98,7 @@ def test_the_variance_is_tabled_and_told_and_a_plan_beyond_the_scale_not_drawn()
         ({"ks": [1]}, "k must be at least 2, not 1"),
         ({"gammas": []}, "0 gammas"),
         ({"gammas": [1]}, "gamma = 1"),
-        ({"gammas": [2, 10**400]}, "beyond the scale"),
+        ({"gammas": [2, 10**400]}, "too large for the scale"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(asked: dict[str, list[int]], match: str) -> None:

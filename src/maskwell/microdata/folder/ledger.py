@@ -139,6 +139,8 @@ def _take(content: Mapping[str, Any], releases: dict[int, ReleaseRecord]) -> Non
     number, event = int(content["number"]), content["event"]
     if event == BEGUN:
         _check_kinds(content)
+        if number in releases:  # it would hide the other one
+            raise ValueError("a number that another release has")
         stages = tuple(
             StageRecord(**{**one, "variables": tuple(one["variables"]), "within": tuple(one["within"])})
             for one in content["stages"]
@@ -156,7 +158,9 @@ def _check_kinds(content: Mapping[str, Any]) -> None:
     named = [content[name] for name in ("time", "folder", "plan", "manifest", "receipt")]
     named += [one[name] for one in content["stages"] for name in ("matrix", "draws", "parity")]
     named += [name for one in content["stages"] for name in (*one["variables"], *one["within"])]
-    if not all(isinstance(one, str) for one in named) or not isinstance(content["rows"], int):
+    named += [*content["source"], *(one for one in (content["dataset"], content["commitment"]) if one is not None)]
+    whole = all(type(content[name]) is int for name in ("number", "rows"))
+    if not whole or not isinstance(content["source"], list) or not all(isinstance(one, str) for one in named):
         raise ValueError("a value of another kind")
     if not all(isinstance(one[name], dict) for one in content["stages"] for name in ("asked", "basis")):
         raise ValueError("a value of another kind")

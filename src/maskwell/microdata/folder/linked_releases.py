@@ -33,7 +33,7 @@ from maskwell.microdata.records.column_values import check_ids
 from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.several_waves import Randomized, Wave, linked_chances
 from maskwell.microdata.stages.stage import Stage, unchanged_columns
-from maskwell.microdata.true_file import joint_columns, prepared, risk_columns
+from maskwell.microdata.true_file import following, joint_columns, prepared, risk_columns
 from maskwell.notes import Note
 
 # Names for joining the records of files: nothing is drawn with it, and nothing of it is written
@@ -160,14 +160,17 @@ def _waves(
     if plan.id is None:
         raise _Lacking("the plan names no ids")
     found, people = list[Wave](), list[_People]()
-    for record in before:
-        as_then, stages = _of_receipt(record)
+    receipts = [_of_receipt(record) for record in before]
+    asked = dict.fromkeys(
+        name for one in (*(then for then, _ in receipts), plan) for name in (*one.keys, *one.randomized)
+    )
+    for record, (as_then, stages) in zip(before, receipts, strict=True):
         place = files.get(frozenset(record.source))
         if place is None:
             raise _Lacking(f"the true file of release {record.number} is not named")
         try:
             records, as_then = prepared(Rows.of(place), as_then)
-            wave, its = _wave(records, as_then, stages, plan.id, release.file.seen)
+            wave, its = _wave(records, as_then, stages, plan.id, following(records, as_then), [*asked])
         except MaskwellError as error:
             raise _Lacking(f"the records of release {record.number} cannot be joined") from error
         found.append(wave)
@@ -176,7 +179,7 @@ def _waves(
         Randomized(stage, _kept(release.keyed, plan.dataset, basis_of(release, stage)[KEPT_BY], release.keeps(stage)))
         for stage in release.stages
     ]
-    wave, its = _wave(rows, plan, drawn, plan.id, release.file.seen)
+    wave, its = _wave(rows, plan, drawn, plan.id, release.file.seen, [*asked])
     return [*found, wave], [*people, its]
 
 
@@ -204,24 +207,27 @@ def _of_receipt(record: ReleaseRecord) -> tuple[ReleasePlan, list[Randomized]]:
 
 
 def _wave(
-    rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized], identity: str, seen: Sequence[str]
+    rows: Rows, plan: ReleasePlan, drawn: Sequence[Randomized], identity: str, seen: Sequence[str], asked: Sequence[str]
 ) -> tuple[Wave, _People]:
     """A file with its plan as a wave, and its people by a column of ids, which is the same for all files.
 
-    ``seen`` are columns that follow from a key, and show which records moved.
+    ``seen`` are columns that follow from a key, and show which records moved; ``asked`` are keys and randomized columns
+    of any of the files, which are seen as they are where another file has them unchanged.
     """
     check_ids(rows, identity)
-    stages, asked = [one.stage for one in drawn], plan.missing != "category"
+    stages, declared = [one.stage for one in drawn], plan.missing != "category"
     columns = risk_columns(plan) if JOINT_TABLE in plan.accept else joint_columns(plan)
-    follow = [name for name in seen if name in rows.schema.names and name not in plan.unpublished]
-    table = count_tables(rows, [tuple(dict.fromkeys([*columns, *follow]))], declared=asked)[0]
+    shown = {*rows.schema.names} - {*plan.unpublished}
+    follow = [name for name in seen if name in shown]
+    clear = [name for name in asked if name in shown and name not in plan.randomized]
+    table = count_tables(rows, [tuple(dict.fromkeys([*columns, *follow, *clear]))], declared=declared)[0]
     within = [name for name in unchanged_columns(stages, plan.keys) if name not in plan.unpublished]
     visible = [name for name in table.columns if name not in plan.unpublished]
     known = [*dict.fromkeys([*plan.keys, *(name for name in (*within, *follow) if name in table.columns)])]
     wave = Wave(table, drawn, known, visible)
     names, cells = list[Array](), list[Array]()
     with rows.open_stored([*table.columns]) as source:
-        finder = RowCells(source, str(rows), table, declared=asked)
+        finder = RowCells(source, str(rows), table, declared=declared)
         place = find_column(source.schema, identity, str(rows))
         for batch in source.batches():
             ids = _JOIN.names(ids_of(batch.column(place), identity))

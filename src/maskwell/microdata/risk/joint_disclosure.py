@@ -284,12 +284,15 @@ class _People:
         return most
 
 
-def best_looks(arrivals: SparseArrivals, alike: Array) -> Real:
+def best_looks(looks: Sequence[SparseArrivals], alike: Array) -> Real:
     """By the numbers ``alike`` of people's keys the chance of a match in the best look; below 1 / 64 a bound."""
-    people = _People(arrivals.counts, alike, np.bincount(alike, arrivals.counts).astype(np.int64))
-    looked = people.one_look(arrivals, np.full(len(people.all_alike), 1 / _MOST_SEEN))
+    best, all_alike = np.zeros((2, int(alike.max()) + 1))
+    for arrivals in looks:
+        people = _People(arrivals.counts, alike, np.bincount(alike, arrivals.counts).astype(np.int64))
+        best = np.maximum(best, people.one_look(arrivals, np.maximum(best, 1 / _MOST_SEEN)))
+        all_alike = people.all_alike
     # of more records than are searched each is the right one with less than that, and with 1 / N_x at most
-    return np.asarray(np.minimum(np.maximum(looked, 1 / _MOST_SEEN), 1 / people.all_alike))
+    return np.asarray(np.minimum(np.maximum(best, 1 / _MOST_SEEN), 1 / all_alike))
 
 
 def chances_by_number(n: Array, p: Real, asked: Array, most: int) -> Iterator[Real]:

@@ -6,7 +6,8 @@ file, that is seen. The released record is z = (z_1, z_2, ...). All chances of a
     p_zx  =  sum over the draws that give z of their chances,  where a kept draw that is the same in two files is made
              once: the same key, the same column of the same matrix, the same true state [ADR 0013]
 
-and with the counts N_x of the pairs, which the intruder is granted. With the keys in one file only, the attack is on
+and with the counts N_x of the pairs, which the intruder is granted. Looks at some columns of some files are counted
+too. With the keys in one file only, the attack is on
 one of all the people with these keys: an average over those who know more, and never above the largest of them.
 Source: derived.
 """
@@ -15,18 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, islice
 
 import numpy as np
 
-from maskwell.core.arguments import Array
+from maskwell.core.arguments import Array, Real
 from maskwell.core.cells import CellTable
+from maskwell.core.groups import distinct_rows
 from maskwell.designs.column_arrays import Transitions
 from maskwell.microdata.risk.arrivals import SparseArrivals
+from maskwell.microdata.risk.binomial_sums import row_sums
 from maskwell.microdata.risk.identity_disclosure import risks_of
 from maskwell.microdata.risk.intruders import Intruder
 from maskwell.microdata.risk.joint_disclosure import best_looks
 from maskwell.microdata.stages.stage import Stage, State
 
+MOST_LOOKS = 64  # sets of files and columns that are looked at
 MOST_WAYS = 500_000  # combinations of draws that are followed one by one
 ABSENT: tuple[()] = ()  # a person who is not in a file, which is seen
 
@@ -60,7 +65,7 @@ class Wave:
 
     table: CellTable
     stages: Sequence[Randomized]
-    known: Sequence[str]  # of a person who is looked for
+    known: Sequence[str]  # of a person who is looked for: the keys, and columns that tell of them
     visible: Sequence[str]  # in the released file
 
 
@@ -81,39 +86,84 @@ def linked_chances(waves: Sequence[Wave], cells: Array, counts: Array, intruder:
     alike = _numbered([*zip(*of_wave, strict=True)])
     sure = float(1 / np.bincount(alike, counts).min())
     try:
-        arrivals = _arrivals(waves, cells, counts)
+        drawn = _Drawn.of(waves, cells, counts)
     except _NotFollowedError:
         return LinkedChances(sure, sure, None, sure, exact=False)
+    looks = [drawn.seen_in(columns) for columns in _looks(drawn.columns, len(waves))]
     one_file = 0.0
     for known in of_wave:
         some = np.array([one != ABSENT for one in known])
         groups = _numbered(known)
-        one_file = max(one_file, float(best_looks(arrivals, groups)[np.unique(groups[some])].max(initial=0.0)))
+        one_file = max(one_file, float(best_looks(looks, groups)[np.unique(groups[some])].max(initial=0.0)))
     if len(np.unique(alike)) < len(alike):  # also randomized columns that are no keys: one look bounds milder intruders
-        look = float(best_looks(arrivals, alike).max())
+        look = float(best_looks(looks, alike).max())
         measured = {"in_range": look, "strict": look, "any_release": look}
     else:
-        risks = vars(risks_of(arrivals))
+        risks = vars(risks_of(looks[0]))
         measured = {name: float(risks[name].max()) for name in ("in_range", "strict", "any_release")}
-        look = measured["any_release"]
+        elsewhere = float(best_looks(looks[1:], alike).max()) if looks[1:] else 0.0
+        look = measured["any_release"] = max(measured["any_release"], elsewhere)
     measured["released_counts"] = sure
     chance = float(intruder.chances({name: np.array([one]) for name, one in measured.items()})[0])
     return LinkedChances(chance, look, min(one_file, look), sure, exact=True)
 
 
-def _arrivals(waves: Sequence[Wave], cells: Array, counts: Array) -> SparseArrivals:
-    if any(one.stage.exchanges or one.stage.unit is not None for wave in waves for one in wave.stages):
-        raise _NotFollowedError
-    laws = _Laws(waves)
-    rows, own, entries = dict[Hashable, int](), list[int](), list[tuple[int, int, float]]()
-    for number, places in enumerate(cells.tolist()):
-        for report, one in laws.of(places).items():
-            entries.append((rows.setdefault(report, len(rows)), number, one))
-        own.append(rows.setdefault(laws.truth(places), len(rows)))
-    row, cell, p = (np.array(part) for part in zip(*entries, strict=True))
-    alone = np.bincount(cell, minlength=len(cells)) == 1
-    chances = np.where(alone[cell], 1.0, np.minimum(p, 1.0))  # sums of products are off by a rounding
-    return SparseArrivals.of(counts, np.array(own), len(rows), row, cell, chances)
+def _looks(columns: Sequence[tuple[int, str]], files: int) -> list[list[int]]:
+    """Columns that somebody may look at: all, those of some files, and then those where some are left out."""
+    some = [one for n in range(files, 0, -1) for one in combinations(range(files), n)]
+    named = [i for i, (_, name) in enumerate(columns) if name]
+    left_out = (out for n in range(len(named)) for out in combinations(named, n))
+    looks = dict[tuple[int, ...], None]()
+    for out in left_out:
+        for chosen in some:
+            seen = [i for i in named if columns[i][0] in chosen and i not in out]
+            there = {columns[i][0] for i in seen}
+            looks[tuple(i for i, (t, name) in enumerate(columns) if i in seen or (not name and t in there))] = None
+        if len(looks) >= MOST_LOOKS:
+            break
+    return [[*one] for one in islice((one for one in looks if one), MOST_LOOKS)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """What people in some true cells can be released as in all files, with its chances."""
+
+    counts: Array
+    own: Array  # what is released of each cell where nothing is changed
+    columns: list[tuple[int, str]]  # of the codes: file and name; the empty name says whether a person is in the file
+    codes: Array  # of each report in each column
+    report: Array  # report, cell, p: the chances that are not zero
+    cell: Array
+    p: Real
+
+    @classmethod
+    def of(cls, waves: Sequence[Wave], cells: Array, counts: Array) -> _Drawn:
+        if any(one.stage.exchanges or one.stage.unit is not None for wave in waves for one in wave.stages):
+            raise _NotFollowedError
+        laws = _Laws(waves)
+        rows, own, entries = dict[tuple[State, ...], int](), list[int](), list[tuple[int, int, float]]()
+        for number, places in enumerate(cells.tolist()):
+            for report, one in laws.of(places).items():
+                entries.append((rows.setdefault(report, len(rows)), number, one))
+            own.append(rows.setdefault(laws.truth(places), len(rows)))
+        reached, cell, p = (np.array(part) for part in zip(*entries, strict=True))
+        columns, codes = list[tuple[int, str]](), list[Array]()
+        for t, wave in enumerate(waves):
+            seen = [row[t] for row in rows]
+            columns += [(t, ""), *((t, name) for name in wave.visible)]
+            codes.append(np.array([one != ABSENT for one in seen], dtype=np.int64))
+            codes += [_numbered([one[i] if one else None for one in seen]) for i in range(len(wave.visible))]
+        return cls(counts, np.array(own), columns, np.column_stack(codes), reached, cell, p)
+
+    def seen_in(self, columns: Sequence[int]) -> SparseArrivals:
+        """Who arrives where, for an intruder who looks at these columns only."""
+        rows, of_report = distinct_rows([self.codes[:, i] for i in columns], len(self.codes))
+        pairs, place = np.unique(of_report[self.report] * len(self.counts) + self.cell, return_inverse=True)
+        row, cell = np.divmod(pairs, len(self.counts))
+        p = row_sums(place.reshape(-1), self.p, len(pairs))
+        alone = np.bincount(cell, minlength=len(self.counts)) == 1
+        chances = np.where(alone[cell], 1.0, np.minimum(p, 1.0))  # sums of products are off by a rounding
+        return SparseArrivals.of(self.counts, of_report[self.own], len(rows), row, cell, chances)
 
 
 @dataclass(eq=False)

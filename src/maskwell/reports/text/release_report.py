@@ -406,9 +406,8 @@ def _risk_answer(report: RiskReport) -> str:
         return f"No record is above the limit of {bound}: {who} identifies {_who_is_found(report)}."
     above = f"{count(now.records_above)} of {counted(now.records, 'record', 'records')}"
     one = now.records_above == 1
-    up_to = "" if one else "up to "
-    sure = "with certainty" if one and at_least(now.max_risk, 1) else ""
-    sure = sure or f"with a probability of {up_to}{words.chance(now.max_risk)}"
+    likely = f"with a probability of {'' if one else 'up to '}{words.chance(now.max_risk)}"
+    sure = "with certainty" if one and at_least(now.max_risk, 1) else likely
     is_above = f"{above} {'is' if one else 'are'} above the limit of {bound}"
     return f"{is_above}: {who} identifies {'it' if one else 'them'} {sure}."
 

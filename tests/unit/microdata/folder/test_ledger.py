@@ -278,7 +278,9 @@ def test_a_ledger_that_was_changed_is_refused(place: Path) -> None:
     first = json.loads(lines[0])
     wrong = [{"time": 1}, {"stages": [1]}, {"stages": None}, {"rows": "x"}]
     wrong += [{"stages": [{**first["stages"][0], "parity": "-1"}]}]
-    strange = ["[1]", json.dumps(first)[:-9], *(json.dumps({**first, **more}) for more in wrong)]
+    wrong += [{"number": "7"}, {"source": [["a"]]}, {"dataset": ["people"]}, {"commitment": 5}]
+    hidden = json.dumps({**first, "previous": read_ledger("k.ledger").last, "folder": "elsewhere"})
+    strange = [f"{whole}{hidden}\n", "[1]", json.dumps(first)[:-9], *(json.dumps({**first, **more}) for more in wrong)]
     changes = [whole.replace('"people"', '"others"'), lines[1], f"{whole}{{}}\n", f"{whole}no\n", f"pid\n{whole}"]
     for changed in [*changes, *strange]:
         Path("k.ledger").write_text(changed, encoding="utf-8")

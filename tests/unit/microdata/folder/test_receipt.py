@@ -195,7 +195,7 @@ def test_receipts_and_stages_come_back_unless_they_were_changed(tmp_path: Path) 
 
 
 RECEIPT = '{"maskwell": "receipt", "version": 1'
-NO_RECEIPTS = {"{": "is not valid JSON", "[]": "not the receipt", '{"maskwell": "design"}': "no receipt"}
+NO_RECEIPTS = {"{": "is not valid JSON", "[]": "not the receipt", '{"maskwell": "design"}': "not the receipt"}
 NO_RECEIPTS |= {RECEIPT.replace("1", "9") + "}": "version 9", RECEIPT + "}": "cannot be read"}
 NO_RECEIPTS |= {RECEIPT + ', "audience": "public", "groups": 3}': "cannot be read"}
 
