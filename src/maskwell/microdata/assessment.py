@@ -104,7 +104,7 @@ def _assess_once(
         def count(columns: Sequence[str]) -> CellTable:
             return true_file.count_records(rows, plan, [(*columns,)])[(*columns,)]
 
-        file = true_file.read_true_file(rows, plan, count, progress)
+        file = true_file.read_true_file(rows, plan, count, progress, records)
         if id_ is not None:
             check_ids(rows, id_)
         assessed = assess_counts(file, plan, earlier, origin=origin, count=count)

@@ -27,6 +27,7 @@ from maskwell.microdata.release_values import AnyRelease
 from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import has_exchange, keeps_counts, risks_of, swapped_risks
 from maskwell.microdata.risk.risk_report import RiskReport
+from maskwell.microdata.side_channels import ORIGINAL
 from maskwell.microdata.stages.stage import Stage, acting, expected_table, needed_columns
 from maskwell.notes import Note
 
@@ -394,8 +395,9 @@ def _match_hint(release: AnyRelease) -> str:
     if release.file.seen:
         names = json.dumps([*release.file.seen], ensure_ascii=False)
         show = "shows" if len(release.file.seen) == 1 else "show"
-        whole = f"{', '.join(release.file.seen)} {show} which records moved: add drop = {names} or use linked"
-        return whole if len(whole) <= HINT else "unchanged columns show which records moved: drop them, or use linked"
+        way = "coarsen" if any(one.by == ORIGINAL for one in release.file.channels) else "use linked"
+        whole = f"{', '.join(release.file.seen)} {show} which records moved: add drop = {names} or {way}"
+        return whole if len(whole) <= HINT else f"unchanged columns show which records moved: drop them, or {way}"
     if any(one.how.by_unit and {*one.moved} & {*plan.keys} for one in plan.protections):
         return "name all other keys in similar and in risk of the targeted swap, with k and size of 1/match or more"
     if has_exchange(release.stages, plan.keys) and not keeps_counts(release.stages, plan.keys):

@@ -17,7 +17,7 @@ from maskwell.microdata.assessment import assess_counts
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.release_values import AnyRelease
-from maskwell.microdata.true_file import TrueFile, closure, column_fits, count_records, prepared, tables_of
+from maskwell.microdata.true_file import TrueFile, closure, column_fits, count_records, prepared, tables_of, tables_with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,10 @@ def _tried_without(records: Rows, release: AnyRelease, left_out: tuple[str, ...]
         rows, plan = prepared(records, replace(asked, protections=protections, **changes))
         tables = count_records(rows, plan, tables_of(plan))
         fits = column_fits(rows, plan, tables, release.file.others)
-        assessed = assess_counts(TrueFile(tables=tables, fits=fits), plan)
+        seen = release.file.seen  # what follows from keys follows from finer ones
+        wider = tables_with(plan, tables, seen)
+        tables |= count_records(rows, plan, wider) if wider else {}
+        assessed = assess_counts(TrueFile(tables=tables, fits=fits, seen=seen), plan)
     except MaskwellError as error:
         return replace(tried, note=error.message)
     return replace(_effect(assessed, left_out), categories=tried.categories, lifted=lifted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from maskwell.microdata.plans.protection import UNIT
 from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.records.dependence import DependenceCounter, UnitFacts
 from maskwell.microdata.records.unit_rows import UnitMembers
-from maskwell.microdata.records.value_counts import ColumnFacts, Restored
+from maskwell.microdata.records.value_counts import ColumnFacts, Restored, gain_of
 from maskwell.microdata.risk.file_risk import assess_risk
 from maskwell.microdata.stages.stage import Stage, needed_columns
 
@@ -42,8 +42,9 @@ ALIKE = 0.99
 # Records of a household: how many on average at least, and how many at most where nine in ten records live
 UNIT_SIZE, MOST_MEMBERS = 1.2, 15
 FOLLOWS = 0.9
+ORIGINAL = "original values"  # a column follows from columns as they were before a recode
 # How one column alone restores another, in few words
-_ALONE = {"value": "", "size": " by counting", "place": " by place"}
+_ALONE = {"value": "", "size": " by counting", "place": " by place", ORIGINAL: ""}
 
 # Cells of keys and side channels up to which the risk is computed; beyond, it is bounded by the smallest cell
 MOST_CELLS = 20_000
@@ -58,9 +59,13 @@ WARNINGS = (
         "shows changes",
         "unchanged columns show which values were changed: {found}; name {names} in linked, or drop {them}",
     ),
+    (
+        ORIGINAL,
+        "unchanged columns show which values were changed: {found}; coarsen {names}, or drop {them}",
+    ),
     ("shows units", "{found}; coarsen {names}, or drop {them}"),
 )
-"""Notes on columns that are published nevertheless, by the start of the kind of their disclosure."""
+"""Notes on columns that are published nevertheless, by the start of the kind, or by ``ORIGINAL``."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,7 @@ class SideChannel:
     # Share of the records that are identified or restored, and restored by the best guess without the column
     share: float
     without: float = 0.0
-    gain: float = 0.0  # Of the values that would be guessed wrong without the column, the share that it corrects
-    # What restores: "value", "size", "place", or a second column
+    # What restores: "value", "size", "place", or a second column; or "original values", before columns were recoded
     by: str = "value"
     size: int = 2  # Records in groups smaller than this are identified
     alone: bool = False  # Whether some records are alone with their value
@@ -101,13 +105,14 @@ class SideChannel:
             others = f" with {self.by}" if self.by != "value" else ""
             shows = f"{name}{others} shows for {share} of records which others have the same {self.of}"
         known = [shorten(each, 30) for each in self.together or (self.of or "",)]
+        before = f"the {ORIGINAL} of " if self.by == ORIGINAL else ""
         alone, rare = "have a unique value", f"right for {share} of its records"
         told = {
             "identifies": alone if self.size <= 2 else f"share their value with fewer than {self.size - 1:,} others",
             "copies": f"{name} has one value for each value of {self.of}, which is not published",
             "restores rare": f"a rare value of {self.of} can be inferred from {name} ({rare})",
             "restores some": f"{self.of} is certain from {name} for {share} of records",
-            "shows changes": f"{name} follows from {listed(known, len(known), SHOWN)} for {share} of records",
+            "shows changes": f"{name} follows from {before}{listed(known, len(known), SHOWN)} for {share} of records",
             "shows units": "; ".join([shows, *self.told]),
         }
         told["identifies"] = f"{name} identifies records: {share} {told['identifies']}"
@@ -133,7 +138,7 @@ class SideChannel:
             "kind": self.kind,
             "of": self.of,
             "share": self.share,
-            **({"without": self.without, "gain": self.gain, "by": self.by} if restores else {}),
+            **({"without": self.without, "gain": gain_of(self.share, self.without), "by": self.by} if restores else {}),
             "accepted": self.accepted,
             "words": self.words,
         }
@@ -182,9 +187,14 @@ def dependence_counter(plan: ReleasePlan, names: Sequence[str]) -> DependenceCou
         ids=sorted(plan.unpublished, key=lambda name: name != plan.id),
         missing=plan.missing == "category",
         ordered=plan.order == "kept",
-        joint=[one.variables for one in plan.protections],
+        joint=changed_together(plan),
         unit=plan.unit,
     )
+
+
+def changed_together(plan: ReleasePlan) -> list[tuple[str, ...]]:
+    """The variables of each protection."""
+    return [one.variables for one in plan.protections]
 
 
 def side_channels(plan: ReleasePlan, facts: Sequence[ColumnFacts]) -> tuple[SideChannel, ...]:
@@ -289,6 +299,17 @@ class _Judge:
             if at_least(one.gain, FOLLOWS) and not singly and facts.column not in self._within(group[0]):
                 of = next((name for name in group if name in self._plan.keys), group[0])
                 yield self._made(facts, "shows changes", of, one.share, together=group)
+        if not singly and not any(at_least(one.gain, FOLLOWS) for _, one in facts.shown_together):
+            yield from self._follows_originals(facts, told)
+
+    def _follows_originals(self, facts: ColumnFacts, told: Mapping[str, float]) -> Iterator[SideChannel]:
+        """The fewest original columns that a column follows from, unless it restores one of them."""
+        for group, one in sorted(facts.shown_before, key=lambda each: len(each[0])):
+            of = next((name for name in group if name in self._plan.keys), group[0])
+            restored = any(at_least(told.get(name, 0.0), FOLLOWS) for name in group)
+            if at_least(one.gain, FOLLOWS) and not restored and facts.column not in self._within(of):
+                yield self._made(facts, "shows changes", of, one.share, together=group, by=ORIGINAL)
+                return
 
     def _made(self, facts: ColumnFacts, kind: str, of: str | None, share: float, **more: Any) -> SideChannel:
         accepted = facts.column in self._plan.accept
@@ -319,7 +340,7 @@ class _Judge:
             told = at_least(best.gain, NOTED_GAIN)
             refused = told and self._is_refused(facts.column, best)
             if told and (refused or at_most(rare, MOST_GAIN)):
-                more = {"without": best.without, "gain": best.gain, "by": best.by}
+                more = {"without": best.without, "by": best.by}
                 yield self._made(facts, "restores", target, best.share, refused=refused, **more)
             elif above(rare, MATCH_GAIN):
                 yield self._made(facts, "restores rare", target, rare, refused=above(rare, MOST_GAIN))
@@ -397,7 +418,7 @@ def side_channel_warnings(found: Sequence[SideChannel], risk: SideChannelRisk | 
         yield f"accepted by the plan: {'; '.join(accepted)}"
     left = [one for one in found if not one.accepted]
     for kind, words in WARNINGS:
-        if some := [one for one in left if one.kind.startswith(kind)]:
+        if some := [one for one in left if (ORIGINAL if one.by == ORIGINAL else one.kind).startswith(kind)]:
             columns = [*dict.fromkeys(shorten(one.column, 30) for one in some)]
             shown, names = "; ".join(one.words for one in some), listed(columns, len(columns), SHOWN)
             yield words.format(

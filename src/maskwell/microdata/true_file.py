@@ -28,12 +28,14 @@ from maskwell.microdata.plans.release_plan import ReleasePlan
 from maskwell.microdata.plans.suppression import suppression_of
 from maskwell.microdata.records.column_fit import MOST_KEPT, ColumnFit, read_column_fit
 from maskwell.microdata.records.dependence import DependenceCounter
+from maskwell.microdata.records.original_values import with_originals
 from maskwell.microdata.records.recoding import Further, Recoding, recoded, recoding_of
 from maskwell.microdata.records.unit_rows import UnitMembers, read_units
 from maskwell.microdata.risk.joined_columns import SMALL
 from maskwell.microdata.risk.unit_table import MOST_UNITS
 from maskwell.microdata.side_channels import (
     SideChannel,
+    changed_together,
     dependence_counter,
     following_columns,
     linking_columns,
@@ -61,6 +63,12 @@ def _compared_once(plan: ReleasePlan) -> list[Columns]:
     one_of = {frozenset(table): table for table in reversed(compared)}
     one_of |= {frozenset(table): table for table in compared if table in needed}
     return [table for table in compared if table in needed or one_of[frozenset(table)] == table]
+
+
+def tables_with(plan: ReleasePlan, tables: Tables, seen: Columns) -> list[Columns]:
+    """Tables of the risk that have columns that follow from keys, too; none without such columns."""
+    joint = [joint_columns(plan)] if joint_columns(plan) in tables else []
+    return [(*one, *seen) for one in dict.fromkeys([risk_columns(plan), *joint])] if seen else []
 
 
 def _required(plan: ReleasePlan) -> list[Columns]:
@@ -326,8 +334,13 @@ def looked_at_again(plan: ReleasePlan, id_: str | None, names: Sequence[str]) ->
     return unchanged | named | counted
 
 
-def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None) -> TrueFile:
-    """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter."""
+def read_true_file(
+    records: Rows, plan: ReleasePlan, count: Count, progress: Progress | None = None, original: Rows | None = None
+) -> TrueFile:
+    """Count records that :func:`prepared` gave; ``count`` counts them once more, in a table that is found to matter.
+
+    ``original`` are the same rows where ``records`` cannot be read without their recodes.
+    """
     recoding, beside = _recoding(records, plan), _beside(records, plan)
     described = _described(plan, beside.columns)
     counted = count_records(records, plan, tables_of(plan), progress, beside, described)
@@ -335,13 +348,11 @@ def read_true_file(records: Rows, plan: ReleasePlan, count: Count, progress: Pro
     _check_missing_keys(plan, tables)
     sizes = _sizes(records, plan, tables)
     fits = column_fits(records, plan, tables, beside.columns)
-    facts = beside.facts()
+    facts = with_originals(beside.facts(), original or records, plan.recodes, changed_together(plan))
     channels = side_channels(plan, facts)
     seen = tuple(dict.fromkeys([*following_columns(plan, channels), *_pooled_by(plan)]))
     if seen:
-        joint = [joint_columns(plan)] if joint_columns(plan) in tables else []
-        wider = [(*one, *seen) for one in dict.fromkeys([risk_columns(plan), *joint])]
-        tables = {**tables, **{columns: count(columns) for columns in wider}}
+        tables = {**tables, **{columns: count(columns) for columns in tables_with(plan, tables, seen)}}
     units, of_units = beside.unit_facts(), None
     if units is not None and plan.unit is not None and plan.keys:
         linking, declared = linking_columns(plan, facts, units), plan.missing != "category"

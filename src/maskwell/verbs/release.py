@@ -46,12 +46,14 @@ from maskwell.microdata.plans.plan_drafts import (
 from maskwell.microdata.plans.protection import Protection
 from maskwell.microdata.plans.release_plan import ReleasePlan, load_plan, read_plan
 from maskwell.microdata.publication import ReleasedTable, release_into, release_table, with_earlier
+from maskwell.microdata.records.original_values import with_originals
 from maskwell.microdata.records.value_counts import ColumnFacts
 from maskwell.microdata.release_values import Assessment, Origin, Release
 from maskwell.microdata.risk.intruders import ALL_COLUMNS, ANY_LOOK
 from maskwell.microdata.side_channels import (
     FEWEST_RECORDS,
     SideChannel,
+    changed_together,
     dependence_counter,
     following_columns,
     side_channels,
@@ -372,7 +374,8 @@ class _Look:
         judged = known if known and known[0].n >= FEWEST_RECORDS else ()  # columns of fewer records are not judged
         beside = dependence_counter(plan, [table.columns[0] for table in judged])
         tables = count_records(records, plan, tables_of(plan), progress, beside)
-        return cls(records, plan, tables, beside.facts(), beside.columns)
+        facts = with_originals(beside.facts(), records, plan.recodes, changed_together(plan))
+        return cls(records, plan, tables, facts, beside.columns)
 
     @cached_property
     def refused(self) -> list[SideChannel]:

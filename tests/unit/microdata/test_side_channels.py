@@ -381,3 +381,31 @@ def test_a_column_that_follows_from_two_keys_together_shows_which_records_moved(
         ).release
         assert not [one for one in kept.file.channels if one.kind == "shows changes"], way
     assert read_plan(first_plan(data, keys=keys, match="0.1")).drop == ("exper",)
+
+
+@pytest.mark.parametrize("others", [[], ["ward"]])
+def test_a_column_that_follows_from_keys_before_they_are_recoded_shows_changes_too(others: list[str]) -> None:
+    """In classes of age experience no longer follows; the classes it never occurs in still show who moved."""
+    data = {**experienced(), "ward": np.random.default_rng(5).integers(0, 40, 900).tolist()}
+    keys = ["age", "school", *others]
+    plan = {
+        "release": {"keys": keys, "match": 0.1, "drop": [] if others else ["ward"]},
+        "protect": [{"variables": keys, "method": "mixing"}],
+        "recode": {"age": {"cuts": [23, 26, 29]}},
+    }
+    dry = mw.verbs.dry_run(data, plan).release
+    (found,) = (one for one in dry.file.channels if one.kind == "shows changes")
+    assert found.words == "exper follows from the original values of age, school for 100 % of records"
+    assert dry.file.risk_table(dry.plan).columns == (*keys, "exper")
+    assert dry.risk is not None and dry.risk.after.max_risk > 0.1
+    assert f"{found.words}; coarsen exper, or drop it" in " ".join(dry.warnings)
+    error = refused(PlanError, "", mw.release, data, plan)
+    assert error.hint == 'exper shows which records moved: add drop = ["exper"] or coarsen'
+    for terms in ({"drop": ["exper"]}, {"accept": ["exper"]}):
+        kept = mw.verbs.dry_run(data, {**plan, "release": {**plan["release"], **terms}}).release
+        assert kept.file.seen == (), terms
+    # with errors in one of three records it does not follow, nor does a column without any relation
+    random = np.random.default_rng(6)
+    wrong = np.where(random.random(900) < 0.33, random.integers(4, 24, 900), data["exper"]).tolist()
+    loose = mw.verbs.dry_run({**data, "exper": wrong}, plan).release
+    assert not [one for one in loose.file.channels if one.kind == "shows changes"]

@@ -43,7 +43,12 @@ class Restored:
     @property
     def gain(self) -> float:
         """Of the values that would be guessed wrong without the column, the share that it corrects."""
-        return max(0.0, (self.share - self.without) / (1 - self.without)) if self.without < 1 else 0.0
+        return gain_of(self.share, self.without)
+
+
+def gain_of(share: float, without: float) -> float:
+    """Of what is guessed wrong without a column, the share that it corrects."""
+    return max(0.0, (share - without) / (1 - without)) if without < 1 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,8 @@ class ColumnFacts:
     shown: tuple[Restored, ...] = ()
     # The same of columns that are changed together, none of which tells the value alone
     shown_together: tuple[tuple[tuple[str, ...], Restored], ...] = ()
+    # The same of original values of columns that are recoded, and of others that are changed together with these
+    shown_before: tuple[tuple[tuple[str, ...], Restored], ...] = ()
     stands_for: tuple[str, ...] = ()  # Columns that have one value for each of its values, and the other way round
     records: int = 0  # All records of the file
 
