@@ -188,7 +188,7 @@ def test_what_is_simulated_or_not_counted_is_said_before_and_after_the_release()
     tried = " ".join(str(verbs.dry_run(frame, plan).summary()).split())
     done = mw.release(frame, plan, random=SeededRandom(1)).release
     for text in (tried, " ".join(said(done).split())):
-        assert "how x1, x2, x3 may help" in text and "Simulated" not in text
+        assert "how x1, x2, x3, x4" in text and "may help to link records" in text and "Simulated" not in text
     told = done.to_dict()["risk"]
     assert (
         "joined_columns" not in told and mw.release(frame, plan_of(), random=SeededRandom(1)).release.risk is not None

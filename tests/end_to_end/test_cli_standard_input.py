@@ -35,7 +35,7 @@ def test_a_bad_line_while_standard_input_stays_open(place: int) -> None:
         process.stdin.flush()
         assert process.wait(timeout=60) == 2  # the pipe is still open
         said = process.stderr.read().decode()
-    assert f"data row {place + 1} has 3 fields, and the first line has 2" in said
+    assert f"data row {place + 1} has 3 fields, but the first line has 2" in said
     assert len(said.splitlines()) == 2
     assert not Path("out.csv").exists()
 

@@ -336,7 +336,7 @@ def test_a_check_tells_what_differs(store: Store, kind: str, words: str) -> None
     store.accept([submission(stored) for _ in range(4)])
     desk = Desk(store)
     assert desk.check(stored.code)["equal"]
-    told = "equal: 4 reports, 4 of them counted; a recount matches"
+    told = "equal: 4 reports, 4 of them counted; recount matches"
     assert desk.check_lines(desk.check(stored.code)) == [told]
     damage(store, stored, kind)
     content = desk.check(stored.code)

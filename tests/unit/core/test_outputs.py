@@ -121,7 +121,7 @@ def test_where_messages_go_is_no_output(tmp_path: Path, path: str) -> None:
         done = subprocess.run(
             [sys.executable, "-c", SHOWN, path], cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, check=False
         )
-    assert b"is where messages of this command go" in done.stderr
+    assert b"also receives the messages of this command" in done.stderr
 
 
 def no_links(*_: Any) -> None:

@@ -28,7 +28,7 @@ STEPS = 10_000  # Bounds that are suggested have four decimals, and are rounded 
 # A bound that lies below a limit by no more than this is taken for the limit: the digits of a float end there.
 AT_LIMIT = Fraction(1, 10**12)
 _RATIOS = ("factor", "parity")
-_WAY_OUT = "merge categories, or do not preserve the counts"
+_WAY_OUT = "merge categories, or do not keep the counts"
 
 
 def label_text(label: object) -> str:

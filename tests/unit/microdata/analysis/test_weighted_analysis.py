@@ -187,7 +187,7 @@ def test_routes_of_tables_of_units_swaps_linked_columns_and_biased_counts() -> N
     assert route_of(found, ["sex"]).kind == "kept" and route_of(found, ["roof", "sex"]).kind == "bounded"
     few = replace(found, groups=tuple(replace(group, most_changed=1.0) for group in found.groups))
     with pytest.raises(
-        ParameterError, match="roof and sex is not preserved, and the receipt does not state how much of roof"
+        ParameterError, match="roof and sex is not preserved; the receipt does not state how much of roof"
     ):
         route_of(few, ["roof", "sex"])
     # that the draws of a unit are one only the published inflation of a single column knows
