@@ -27,7 +27,7 @@ from maskwell.microdata.risk.arrivals import SparseArrivals
 from maskwell.microdata.risk.identity_disclosure import risks_of
 from maskwell.reports.text.release_report import release_report
 
-EACH = 20
+EACH = 12
 PEOPLE = [1, 1, 2, 3, 5, 9, 20, 40, 30]
 
 
